@@ -4,7 +4,7 @@ import type { Intent } from './charge-log/intent.ts';
 import type { IdempotencyClaim } from './idempotency/claims.ts';
 
 /** Facts of an admitted request that its charge needs. */
-export interface HoldTerms extends Omit<Intent, 'claim'> {
+export interface HoldTerms extends Intent {
   /** The request ends within this time. */
   readonly totalTimeoutMs: number;
   /** Present if the request has an Idempotency-Key. */

@@ -1,5 +1,4 @@
 import type { Log } from '#core/log/log.ts';
-import type { AccountSnapshot } from '#core/principal.ts';
 import {
   type AnySettlement,
   ChargeRefused,
@@ -9,13 +8,11 @@ import {
 } from '#database/ledger/ledger.ts';
 import { isClaimed } from '#database/ledger/settlement-json.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-
-export type HoldOwner = Pick<Settlement, 'generationId' | 'organizationId' | 'keyId'>;
+import type { HoldKeeper } from './hold-keeper.ts';
 
 export interface ChargeCommitterOptions {
   readonly ledger: Ledger;
-  /** Releases the hold of a settlement. Without a snapshot nothing was charged. Never rejects. */
-  readonly releaseHold: (of: HoldOwner, tokensUsed: number, snapshot?: AccountSnapshot) => Promise<void>;
+  readonly holds: Pick<HoldKeeper, 'release'>;
   readonly metrics: Metrics;
   readonly log: Log;
 }
@@ -42,11 +39,12 @@ export class ChargeCommitter {
    * have been. Never rejects.
    */
   async commit(settlement: AnySettlement, delivered: boolean): Promise<Sent> {
-    const { ledger, metrics } = this.#options;
+    const { ledger, holds, metrics } = this.#options;
     try {
       const snapshot = await (isClaimed(settlement) ? ledger.chargeClaimed(settlement) : ledger.charge(settlement));
       if (snapshot === undefined) return { kind: 'taken_over' };
-      this.#release(settlement, snapshot);
+      // No charge waits for that: it is awaited before the process ends.
+      void holds.release(settlement, { tokensUsed: tokensOf(settlement), snapshot });
       return { kind: 'charged', ledgerEpoch: snapshot.ledgerEpoch };
     } catch (error) {
       metrics.settlementFailed();
@@ -54,22 +52,6 @@ export class ChargeCommitter {
       if (error instanceof ChargeRefused && (await this.#isDeadLettered(settlement, error, delivered)))
         return { kind: 'refused', error };
       return { kind: 'unavailable', error };
-    }
-  }
-
-  /** Repeats a charge that the ledger may have lost. False: it was refused. Rejects: retry. */
-  async repeat(settlement: Settlement): Promise<boolean> {
-    try {
-      this.#release(settlement, await this.#options.ledger.charge(settlement));
-      return true;
-    } catch (error) {
-      if (!(error instanceof ChargeRefused)) throw error;
-      // Not dead-lettered: a replaced database, or one from before the organization existed, would
-      // get thousands of dead letters.
-      const { generationId, organizationId } = settlement;
-      const fields = { err: error, generation_id: generationId, organization_id: organizationId };
-      this.#options.log.error(fields, 'not charged again');
-      return false;
     }
   }
 
@@ -81,11 +63,6 @@ export class ChargeCommitter {
     const { generationId, organizationId, model, provider } = settlement;
     const loss = { reason: 'taken_over', amountNanoUsd: dueNanoUsd(settlement) } as const;
     await this.#options.ledger.lose({ generationId, organizationId, model, provider, ...loss });
-  }
-
-  /** Releases the hold. No charge waits for that: Accounting awaits it before the process ends. */
-  #release(settlement: Settlement, snapshot: AccountSnapshot): void {
-    void this.#options.releaseHold(settlement, tokensOf(settlement), snapshot);
   }
 
   /** Stores a refused charge as a dead letter. False: PostgreSQL could not store it. */

@@ -44,10 +44,12 @@ describe('durable charges', () => {
           failed += 1;
         },
       },
-      oweHold: ({ generationId }) => void owed.push(generationId),
-      releaseHold: async ({ generationId }) => void released.push(generationId),
+      holds: {
+        owe: ({ generationId }) => void owed.push(generationId),
+        release: async ({ generationId }) => void released.push(generationId),
+        releaseKept: async () => undefined,
+      },
       uncharged: ({ generationId }) => void uncharged.push(generationId),
-      liveHold: () => undefined,
     });
   }
 

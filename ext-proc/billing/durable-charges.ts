@@ -1,19 +1,12 @@
 import type { Log } from '#core/log/log.ts';
-import type { NanoUsd } from '#core/money.ts';
 import { type AnySettlement, dueNanoUsd, type Settlement } from '#database/ledger/ledger.ts';
 import { isClaimed } from '#database/ledger/settlement-json.ts';
 import type { ChargeMirror } from '../limits/charge-mirror.ts';
-import type { Hold } from '../limits/limit-store.ts';
-import {
-  ChargeCommitter,
-  type ChargeCommitterOptions,
-  type HoldOwner,
-  type Sent,
-  tokensOf,
-} from './charge-committer.ts';
+import { ChargeCommitter, type ChargeCommitterOptions, type Sent, tokensOf } from './charge-committer.ts';
 import type { ChargeLog } from './charge-log/charge-log.ts';
 import { hasStoredResponse, withoutResponse } from './charge-log/log-entries.ts';
 import type { LogRoom } from './charge-log/log-room.ts';
+import type { HoldKeeper } from './hold-keeper.ts';
 import type { IdempotencyClaim } from './idempotency/claims.ts';
 import { MirroredCharges } from './mirrored-charges.ts';
 import { LONG_WAIT_MS, Shipper, type ShipperOptions } from './shipper.ts';
@@ -37,10 +30,7 @@ export interface DurableChargesOptions extends ChargeCommitterOptions, Pick<Ship
   readonly log: Log;
   /** Records an uncharged attempt: the response was delivered, and its charge was refused. */
   readonly uncharged: (settlement: Settlement) => void;
-  /** Frees the slot and unused tokens of a hold. The owed amount stays held until the release. */
-  readonly oweHold: (of: HoldOwner, tokensUsed: number, owedNanoUsd: NanoUsd) => void;
-  /** Finds the hold of a generation, if this process still has it. */
-  readonly liveHold: (generationId: string) => Hold | undefined;
+  readonly holds: Pick<HoldKeeper, 'owe' | 'release' | 'releaseKept'>;
 }
 
 /** Makes durable charges (docs/design.md, "Charges"): they go to the log, then to the ledger. */
@@ -96,13 +86,8 @@ export class DurableCharges {
     const end = await this.#committer.commit(settlement, true);
     if (end.kind === 'unavailable') throw end.error;
     if (end.kind === 'charged') await this.#appendCommitted(settlement, end.ledgerEpoch);
-    else await this.#options.releaseHold(settlement, 0);
+    else await this.#options.holds.release(settlement);
     return end.kind;
-  }
-
-  /** Repeats a charge: see ChargeCommitter. */
-  again(settlement: Settlement): Promise<boolean> {
-    return this.#committer.repeat(settlement);
   }
 
   /** Reason to admit nothing: charges wait too long, or the disk fails. `undefined`: none. */
@@ -132,7 +117,7 @@ export class DurableCharges {
   /** Appends a charge to the log, from which it is shipped. False: the disk fails. */
   async #appendAndShip(settlement: AnySettlement): Promise<boolean> {
     if (!(await this.#append(settlement))) return false;
-    this.#options.oweHold(settlement, tokensOf(settlement), dueNanoUsd(settlement));
+    this.#options.holds.owe(settlement, tokensOf(settlement), dueNanoUsd(settlement));
     this.shipper.add(settlement, true);
     return true;
   }
@@ -175,7 +160,7 @@ export class DurableCharges {
     if (end.kind === 'unavailable') return end;
     if (end.kind !== 'charged') {
       try {
-        if (delivered) await this.#options.releaseHold(settlement, 0);
+        if (delivered) await this.#options.holds.release(settlement);
         if (delivered) await this.#giveUp(settlement, end.kind);
         else if (end.kind === 'taken_over') await this.#committer.lose(settlement);
       } catch (error) {
@@ -216,7 +201,6 @@ export class DurableCharges {
   async #forget(generationId: string): Promise<void> {
     this.#claims.get(generationId)?.ended();
     this.#claims.delete(generationId);
-    const hold = this.#options.liveHold(generationId);
-    if (hold) await this.#options.releaseHold({ ...hold, generationId }, 0);
+    await this.#options.holds.releaseKept(generationId);
   }
 }

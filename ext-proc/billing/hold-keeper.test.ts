@@ -1,13 +1,19 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Clock } from '#core/clock.ts';
+import type { Log } from '#core/log/log.ts';
+import { StoreUnavailable } from '#core/store-unavailable.ts';
 import type { Hold, HoldRelease, LimitStore, Renewal } from '../limits/limit-store.ts';
-import { HoldKeeper, type HoldProblem } from './hold-keeper.ts';
+import { HoldKeeper, type HoldOwner, type HoldProblem } from './hold-keeper.ts';
 
 const hold: Hold = {
   ...{ holdId: 'hold', organizationId: 'org', keyId: 'key' },
   ...{ day: 1, holdNanoUsd: 5n, totalTimeoutMs: 900_000 },
 };
 const other: Hold = { ...hold, holdId: 'other' };
+const ownerOf = ({ holdId, organizationId, keyId }: Hold): HoldOwner => ({
+  ...{ generationId: holdId, organizationId, keyId },
+});
+const log = { warn() {} } as unknown as Log;
 const WELL: Renewal = { takenBack: [], exposed: [], failed: [] };
 
 describe('keeping leases', () => {
@@ -16,6 +22,7 @@ describe('keeping leases', () => {
   /** What the last renewal said to be owed. */
   let toldOwed: (bigint | undefined)[] = [];
   let released: HoldRelease[] = [];
+  let limitsAreAway = false;
   let problems: HoldProblem[] = [];
   /** How the store answers a renewal. */
   let answer: () => Promise<Renewal> = async () => WELL;
@@ -27,7 +34,10 @@ describe('keeping leases', () => {
       toldOwed = holds.map(({ owedNanoUsd }) => owedNanoUsd);
       return answer();
     },
-    release: async (release) => void released.push(release),
+    async release(release) {
+      if (limitsAreAway) throw new StoreUnavailable('away');
+      released.push(release);
+    },
   };
 
   beforeEach(() => {
@@ -39,10 +49,10 @@ describe('keeping leases', () => {
     answer = async () => WELL;
     const onProblem = (problem: HoldProblem) => void problems.push(problem);
     const times = { renewEveryMs: 4_000, renewWithinMs: 9_000 };
-    keeper = new HoldKeeper({ limits, clock, ...times, onProblem });
+    keeper = new HoldKeeper({ limits, clock, log, ...times, onProblem });
   });
-  afterEach(() => {
-    keeper.close();
+  afterEach(async () => {
+    await keeper.close();
     vi.useRealTimers();
   });
 
@@ -57,7 +67,7 @@ describe('keeping leases', () => {
     keeper.keep(hold);
     await pass(60_000);
     expect(renewals).toHaveLength(15);
-    keeper.drop(hold.holdId);
+    void keeper.release(ownerOf(hold));
     renewals = [];
     await pass(60_000);
     expect(renewals).toEqual([]);
@@ -111,8 +121,8 @@ describe('keeping leases', () => {
     keeper.keep(other);
     await pass(500);
     expect(toldOwed).toEqual([undefined, undefined]);
-    keeper.owe('other', 3n);
-    keeper.owe('ended', 3n);
+    keeper.owe(ownerOf(other), 7, 3n);
+    keeper.owe(ownerOf({ ...hold, holdId: 'ended' }), 7, 3n);
     await pass(4_000);
     expect(toldOwed).toEqual([undefined, 3n]);
     expect(keeper.live().map(({ holdId }) => holdId)).toEqual(['hold', 'other']);
@@ -129,15 +139,35 @@ describe('keeping leases', () => {
   it('releases a hold that ended while a renewal registered it again', async () => {
     keeper.keep(hold);
     keeper.keep(other);
-    keeper.owe('other', 3n);
+    keeper.owe(ownerOf(other), 7, 3n);
     const answered = Promise.withResolvers<Renewal>();
     answer = () => answered.promise;
     await pass(1_000);
-    keeper.drop('other');
+    void keeper.release(ownerOf(other));
+    released = [];
     answered.resolve({ ...WELL, takenBack: ['hold', 'other'] });
     await pass(500);
     const nowMs = expect.any(Number);
     expect(released).toEqual([{ holdId: 'other', organizationId: 'org', keyId: 'key', nowMs, tokensUsed: 0 }]);
     expect(problems).toEqual([]);
+  });
+
+  it('tells the store of an owed amount and of the end, and repeats what the store did not confirm', async () => {
+    keeper.keep(hold);
+    keeper.owe(ownerOf(hold), 7, 3n);
+    const at = { holdId: 'hold', organizationId: 'org', keyId: 'key' };
+    expect(released).toEqual([{ ...at, nowMs: 1_000_000, tokensUsed: 7, owedNanoUsd: 3n }]);
+    limitsAreAway = true;
+    await keeper.releaseKept('hold');
+    await keeper.releaseKept('ended');
+    keeper.releaseUnknown(ownerOf(other));
+    expect(keeper.live()).toEqual([]);
+    limitsAreAway = false;
+    released = [];
+    await keeper.close();
+    expect(released).toEqual([
+      { ...at, nowMs: 1_000_000, tokensUsed: 0, mayBeCharged: true },
+      { ...at, holdId: 'other', nowMs: 1_000_000, tokensUsed: 0 },
+    ]);
   });
 });

@@ -1,6 +1,11 @@
 import type { Clock } from '#core/clock.ts';
+import type { Log } from '#core/log/log.ts';
 import type { NanoUsd } from '#core/money.ts';
-import type { Hold, LimitStore, Renewal } from '../limits/limit-store.ts';
+import type { Settlement } from '#database/ledger/ledger.ts';
+import type { Hold, HoldRelease, LimitStore, Renewal } from '../limits/limit-store.ts';
+import { createLateReleases } from './late-releases.ts';
+
+export type HoldOwner = Pick<Settlement, 'generationId' | 'organizationId' | 'keyId'>;
 
 export interface HoldKeeperOptions {
   readonly limits: Pick<LimitStore, 'renew' | 'release'>;
@@ -9,6 +14,7 @@ export interface HoldKeeperOptions {
   /** After distrust begins, every hold must be renewed within this time. */
   readonly renewWithinMs: number;
   readonly onProblem: (problem: HoldProblem) => void;
+  readonly log: Log;
 }
 
 export type HoldProblem =
@@ -19,14 +25,17 @@ export type HoldProblem =
   /** Holds whose renewal failed. Reported once, until all are renewed again. */
   | { readonly kind: 'not_renewed'; readonly holds: number; readonly error: unknown };
 
+type HowReleased = Omit<HoldRelease, 'holdId' | 'organizationId' | 'keyId' | 'nowMs'>;
+
 /** Interval of `look`: failed renewals are retried and stranded holds ended this often. */
 const LOOK_EVERY_MS = 500;
 
 /**
- * Renews the leases of this process's holds, all of them every `renewEveryMs`, failed ones every
- * 500 ms. No request ends because a renewal fails: an expired hold is in quarantine, and the next
- * successful renewal makes it live again (docs/design.md, "Holds are leases"). Exception: holds
- * that are not renewed in time after a newer fence are reported as `stranded`.
+ * Tells the limit store of this process's holds. Renews their leases, all of them every
+ * `renewEveryMs`, failed ones every 500 ms. No request ends because a renewal fails: an expired
+ * hold is in quarantine, and the next successful renewal makes it live again (docs/design.md,
+ * "Holds are leases"). Exception: holds that are not renewed in time after a newer fence are
+ * reported as `stranded`.
  */
 export class HoldKeeper {
   readonly #options: HoldKeeperOptions;
@@ -40,9 +49,13 @@ export class HoldKeeper {
   #distrusts = 0;
   #renewedAtMs = Number.NEGATIVE_INFINITY;
   readonly #timer: NodeJS.Timeout;
+  readonly #late: ReturnType<typeof createLateReleases>;
+  /** Releases that the store has not answered. */
+  readonly #releasing = new Set<Promise<void>>();
 
   constructor(options: HoldKeeperOptions) {
     this.#options = options;
+    this.#late = createLateReleases(options.limits, options.clock);
     this.#timer = setInterval(() => this.#look(), Math.min(LOOK_EVERY_MS, options.renewEveryMs)).unref();
   }
 
@@ -50,14 +63,34 @@ export class HoldKeeper {
     this.#live.set(hold.holdId, hold);
   }
 
-  /** Notes that a hold is owed, which its renewals repeat. */
-  owe(holdId: string, owedNanoUsd: NanoUsd): void {
-    const hold = this.#live.get(holdId);
-    if (hold) this.#live.set(holdId, { ...hold, owedNanoUsd });
+  /** Frees slot and unused tokens of a hold. The owed amount stays held, as its renewals repeat. */
+  owe(owner: HoldOwner, tokensUsed: number, owedNanoUsd: NanoUsd): void {
+    const hold = this.#live.get(owner.generationId);
+    if (hold) this.#live.set(hold.holdId, { ...hold, owedNanoUsd });
+    void this.#release(owner, { tokensUsed, owedNanoUsd });
   }
 
-  drop(holdId: string): void {
-    this.#live.delete(holdId);
+  /**
+   * Ends a hold. Without `how` its request is not charged, but another process or request may have
+   * made the charge. Never rejects: a release that fails is repeated.
+   */
+  release(
+    owner: HoldOwner,
+    how: Pick<HoldRelease, 'tokensUsed' | 'snapshot' | 'mayBeCharged'> = { tokensUsed: 0, mayBeCharged: true },
+  ): Promise<void> {
+    this.#live.delete(owner.generationId);
+    return this.#release(owner, how);
+  }
+
+  /** Releases a hold by its generation, if this process still has it. */
+  async releaseKept(generationId: string): Promise<void> {
+    const hold = this.#live.get(generationId);
+    if (hold) await this.release({ ...hold, generationId });
+  }
+
+  /** Releases the hold that an admission with an unknown result may have taken. */
+  releaseUnknown(owner: HoldOwner): void {
+    this.#late.add(this.#releaseOf(owner, { tokensUsed: 0 }));
   }
 
   live(): readonly Hold[] {
@@ -76,8 +109,11 @@ export class HoldKeeper {
     this.#renewedAtMs = Number.NEGATIVE_INFINITY;
   }
 
-  close(): void {
+  /** Renews nothing any more. Resolves when the store was told of the last releases, if it can. */
+  async close(): Promise<void> {
     clearInterval(this.#timer);
+    await Promise.all(this.#releasing);
+    await this.#late.close();
   }
 
   #look(): void {
@@ -114,7 +150,9 @@ export class HoldKeeper {
     const exposed = renewal.exposed.filter((holdId) => this.#live.has(holdId)).length;
     if (exposed > 0) this.#options.onProblem({ kind: 'exposed', holds: exposed });
     const ended = new Set(renewal.takenBack.filter((holdId) => !this.#live.has(holdId)));
-    for (const hold of holds) if (ended.has(hold.holdId)) this.#releaseEnded(hold);
+    // These ended while the renewal registered them again.
+    for (const hold of holds)
+      if (ended.has(hold.holdId)) void this.#release({ ...hold, generationId: hold.holdId }, { tokensUsed: 0 });
   }
 
   #noteFailed({ failed }: Renewal): void {
@@ -125,10 +163,21 @@ export class HoldKeeper {
     this.#options.onProblem({ kind: 'not_renewed', holds: this.#failing.size, error: first.error });
   }
 
-  /** Releases an ended hold that a renewal registered again. If that fails, quarantine ends it. */
-  #releaseEnded({ holdId, organizationId, keyId }: Hold): void {
-    const { limits, clock } = this.#options;
-    const release = { holdId, organizationId, keyId, nowMs: clock.nowMs(), tokensUsed: 0 };
-    limits.release(release).catch(() => undefined);
+  #release(owner: HoldOwner, how: HowReleased): Promise<void> {
+    const { limits, log } = this.#options;
+    const release = this.#releaseOf(owner, how);
+    const releasing = limits
+      .release(release)
+      .catch((error: unknown) => {
+        this.#late.add(release);
+        log.warn({ err: error, generation_id: release.holdId }, 'a hold could not be released yet');
+      })
+      .finally(() => this.#releasing.delete(releasing));
+    this.#releasing.add(releasing);
+    return releasing;
+  }
+
+  #releaseOf({ generationId, organizationId, keyId }: HoldOwner, how: HowReleased): HoldRelease {
+    return { ...how, holdId: generationId, organizationId, keyId, nowMs: this.#options.clock.nowMs() };
   }
 }

@@ -1,12 +1,14 @@
 import { afterEach, expect, it } from 'vitest';
 import type { Log } from '#core/log/log.ts';
+import type { AccountSnapshot } from '#core/principal.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
-import type { Settlement } from '#database/ledger/ledger.ts';
+import { ChargeRefused, type Settlement } from '#database/ledger/ledger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { LedgerChanges } from './ledger-changes.ts';
+import { settlement } from './settlement.fixture.ts';
 
 const log = { info() {}, warn() {}, error() {} } as unknown as Log;
-const charge = (generationId: string) => ({ generationId }) as Settlement;
+const charge = (generationId: string): Settlement => ({ ...settlement, generationId });
 
 let changes: LedgerChanges;
 afterEach(() => changes.close());
@@ -17,6 +19,7 @@ afterEach(() => changes.close());
 function scene(kept: readonly string[], othersTakeMs = 0) {
   const ledger = { epoch: 'a', charged: new Set(kept), away: false, refused: new Set<string>() };
   const madeAgain: number[] = [];
+  const released: string[] = [];
   const keptIn = new Map(kept.map((id) => [id, 'a']));
   changes = new LedgerChanges({
     ledger: {
@@ -25,6 +28,12 @@ function scene(kept: readonly string[], othersTakeMs = 0) {
         if (ledger.epoch === seen) ledger.epoch = `${seen}, renewed`;
       },
       chargedAmong: async (ids) => new Set(ids.filter((id) => ledger.charged.has(id))),
+      async charge({ generationId }) {
+        if (ledger.away) throw new StoreUnavailable('away');
+        if (ledger.refused.has(generationId)) throw new ChargeRefused('of another organization');
+        ledger.charged.add(generationId);
+        return {} as AccountSnapshot;
+      },
     },
     chargeLog: {
       lastCommits: [...keptIn].slice(-1).map(([generationId, epoch]) => ({ generationId, epoch })),
@@ -35,21 +44,16 @@ function scene(kept: readonly string[], othersTakeMs = 0) {
         return others.length;
       },
     },
-    async chargeAgain({ generationId }) {
-      if (ledger.away) throw new StoreUnavailable('away');
-      if (ledger.refused.has(generationId)) return false;
-      ledger.charged.add(generationId);
-      return true;
-    },
+    holds: { release: async ({ generationId }) => void released.push(generationId) },
     othersTakeMs,
     metrics: { chargedAgain: (charges: number) => void madeAgain.push(charges) } as unknown as Metrics,
     log,
   });
-  return { ledger, madeAgain };
+  return { ledger, madeAgain, released };
 }
 
 it('repeats charges that the ledger of another epoch lacks, and refuses meanwhile', async () => {
-  const { ledger, madeAgain } = scene(['gen-1', 'gen-2', 'gen-3']);
+  const { ledger, madeAgain, released } = scene(['gen-1', 'gen-2', 'gen-3']);
   await changes.catchUp();
   changes.sees('a');
   expect(changes.refusesBecause()).toBeUndefined();
@@ -57,7 +61,7 @@ it('repeats charges that the ledger of another epoch lacks, and refuses meanwhil
   changes.sees('b');
   expect(changes.refusesBecause()).toContain('made again');
   await expect.poll(() => changes.refusesBecause()).toBeUndefined();
-  expect([[...ledger.charged], madeAgain]).toEqual([['gen-1', 'gen-2'], [1]]);
+  expect([[...ledger.charged], released, madeAgain]).toEqual([['gen-1', 'gen-2'], ['gen-2'], [1]]);
 });
 
 it('renews the epoch of a ledger that lacks the newest charge when the process starts', async () => {

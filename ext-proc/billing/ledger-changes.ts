@@ -1,15 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '#core/log/log.ts';
-import type { Ledger, Settlement } from '#database/ledger/ledger.ts';
+import { ChargeRefused, type Ledger, type Settlement } from '#database/ledger/ledger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { allOnceSettled } from './all-once-settled.ts';
+import { tokensOf } from './charge-committer.ts';
 import type { ChargeLog } from './charge-log/charge-log.ts';
+import type { HoldKeeper } from './hold-keeper.ts';
 
 export interface LedgerChangesOptions {
-  readonly ledger: Pick<Ledger, 'currentEpoch' | 'chargedAmong' | 'renewEpochAfter'>;
+  readonly ledger: Pick<Ledger, 'charge' | 'currentEpoch' | 'chargedAmong' | 'renewEpochAfter'>;
   readonly chargeLog: Pick<ChargeLog, 'sendAgain' | 'lastCommits'>;
-  /** Repeats a charge. False: the ledger refuses it. Rejects if it has to be retried. */
-  readonly chargeAgain: (settlement: Settlement) => Promise<boolean>;
+  readonly holds: Pick<HoldKeeper, 'release'>;
   /** Other processes notice a new ledger epoch within this time. 0: there are no others. */
   readonly othersTakeMs: number;
   readonly metrics: Metrics;
@@ -117,10 +118,28 @@ export class LedgerChanges {
 
   /** Repeats the charges among these that the ledger lacks. Returns how many it accepted. */
   async #chargeLacking(settlements: readonly Settlement[]): Promise<number> {
-    const { ledger, chargeAgain } = this.#options;
+    const { ledger } = this.#options;
     const charged = await ledger.chargedAmong(settlements.map(({ generationId }) => generationId));
     const lacking = settlements.filter(({ generationId }) => !charged.has(generationId));
-    const accepted = await allOnceSettled(lacking.map(chargeAgain));
+    const accepted = await allOnceSettled(lacking.map((settlement) => this.#chargeAgain(settlement)));
     return accepted.filter(Boolean).length;
+  }
+
+  /** False: the ledger refused it. Rejects if it has to be retried. */
+  async #chargeAgain(settlement: Settlement): Promise<boolean> {
+    const { ledger, holds, log } = this.#options;
+    try {
+      const snapshot = await ledger.charge(settlement);
+      void holds.release(settlement, { tokensUsed: tokensOf(settlement), snapshot });
+      return true;
+    } catch (error) {
+      if (!(error instanceof ChargeRefused)) throw error;
+      // Not dead-lettered: a replaced database, or one from before the organization existed, would
+      // get thousands of dead letters.
+      const { generationId, organizationId } = settlement;
+      const fields = { err: error, generation_id: generationId, organization_id: organizationId };
+      log.error(fields, 'not charged again');
+      return false;
+    }
   }
 }

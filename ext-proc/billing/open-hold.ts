@@ -11,10 +11,10 @@ import type { Metrics } from '../telemetry/metrics.ts';
 import type { RequestTrace } from '../telemetry/request-trace.ts';
 import { attemptDueNanoUsd } from './attempt-amounts.ts';
 import type { BillableHold, HoldTerms } from './billable-hold.ts';
-import type { HoldOwner } from './charge-committer.ts';
 import type { AskedTarget } from './charge-log/intent.ts';
 import type { LoggedRequest } from './charge-log/live-intents.ts';
 import type { DurableCharges } from './durable-charges.ts';
+import type { HoldKeeper } from './hold-keeper.ts';
 import { keyInFlight } from './idempotency/idempotency-key.ts';
 import { settlementOf } from './settlement-of.ts';
 import { providerAttempt } from './uncharged.ts';
@@ -24,8 +24,7 @@ export interface OpenHoldParts {
   readonly charges: Pick<DurableCharges, 'charge'>;
   readonly attempts: ProviderAttempts;
   readonly metrics: Metrics;
-  /** Releases an uncharged hold. Never rejects. */
-  readonly release: (of: HoldOwner, mayBeCharged: boolean) => Promise<void>;
+  readonly holds: Pick<HoldKeeper, 'release'>;
   /** Called when a request is over. */
   readonly ended: (hold: OpenHold) => void;
 }
@@ -113,7 +112,8 @@ export class OpenHold implements BillableHold {
     if (this.#state === 'charged' || this.#state === 'released') return;
     const mayBeCharged = this.#state === 'charging';
     this.#state = 'released';
-    await Promise.all([this.#parts.release(this.#terms, mayBeCharged), this.#terms.claim?.free()]);
+    const { holds } = this.#parts;
+    await Promise.all([holds.release(this.#terms, { tokensUsed: 0, mayBeCharged }), this.#terms.claim?.free()]);
     this.#logged.settled();
   }
 

@@ -9,6 +9,7 @@ import type { Metrics } from '../telemetry/metrics.ts';
 import { allOnceSettled } from './all-once-settled.ts';
 import type { Delivered, LeftIntent } from './charge-log/intent.ts';
 import type { LateOutcome } from './durable-charges.ts';
+import type { HoldKeeper } from './hold-keeper.ts';
 import { settlementOf } from './settlement-of.ts';
 import { providerAttempt, unchargedSettlement } from './uncharged.ts';
 
@@ -18,7 +19,7 @@ export interface RecoveryOptions {
   readonly attempts: ProviderAttempts;
   /** Charges a settlement and releases its hold. Rejects if it has to be retried. */
   readonly charge: (settlement: AnySettlement) => Promise<LateOutcome>;
-  readonly releaseHold: (hold: LeftIntent, tokensUsed: number) => Promise<void>;
+  readonly holds: Pick<HoldKeeper, 'release'>;
   readonly metrics: Metrics;
   readonly log: Log;
 }
@@ -31,7 +32,7 @@ const SETTLED_AT_ONCE = 100;
  * is safe. Rejects with StoreUnavailable if that fails now.
  */
 export function createRecovery(options: RecoveryOptions): (left: readonly LeftIntent[]) => Promise<void> {
-  const { ledger, idempotency, attempts, charge, releaseHold, metrics, log } = options;
+  const { ledger, idempotency, attempts, charge, holds, metrics, log } = options;
 
   async function chargeOne(left: LeftIntent, isCharged: boolean): Promise<void> {
     const { claim } = left;
@@ -40,7 +41,7 @@ export function createRecovery(options: RecoveryOptions): (left: readonly LeftIn
     if (isCharged) await charge(settlement);
     else if (!left.streamed || left.delivered === undefined) {
       if (claim) await idempotency.free({ ...left, keyHash: claim.keyHash });
-      await releaseHold(left, 0);
+      await holds.release(left);
       uncharged(left, 'crash');
     } else {
       // A claim without a response frees the key.

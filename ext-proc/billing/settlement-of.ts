@@ -7,7 +7,7 @@ import type { AskedTarget, Intent } from './charge-log/intent.ts';
 
 /** The settlement of an admitted request, without its claim. `asked`: the called target. */
 export function settlementOf(
-  request: Omit<Intent, 'claim'>,
+  request: Intent,
   produced: ProviderOutput,
   asked: Pick<AskedTarget, 'costTable' | 'sentTier'> = {},
 ): Settlement {

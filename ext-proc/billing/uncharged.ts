@@ -49,7 +49,7 @@ export function unchargedSettlement(settlement: Settlement): UnchargedAttemptRow
 
 /** Describes an uncharged attempt with its loss: the price, at most the hold. */
 export function providerAttempt(
-  terms: Omit<Intent, 'claim'>,
+  terms: Intent,
   attempt: UnchargedAttempt,
   lossReason = LOSSES[attempt.result],
 ): UnchargedAttemptRow {

@@ -83,9 +83,8 @@ export async function openAccounting(options: OpenAccountingOptions) {
     waiting: () => chargeLog.waiting().length,
     /** Holds that are neither charged nor released. A charge that waits in the log is a charge. */
     openHolds: () => holds.live().filter(({ owedNanoUsd }) => owedNanoUsd === undefined).length,
-    /** Called after the last request. Nothing is renewed any more. */
+    /** Called after the last request. Afterwards nothing is renewed any more. */
     close: async () => {
-      holds.close();
       claims.close();
       await accounting.close();
     },
@@ -114,7 +113,7 @@ function openOwnLog({ paths, workerIndex, clock, log }: GatewayContext): Promise
 function keepHolds({ stores, clock, metrics, log }: OpenAccountingOptions, cut: () => void): HoldKeeper {
   return new HoldKeeper({
     limits: stores.limits,
-    clock,
+    ...{ clock, log },
     renewEveryMs: RENEW_EVERY_MS,
     renewWithinMs: RENEW_WITHIN_MS,
     onProblem(problem) {

@@ -55,9 +55,9 @@ export function gatewayInMemory(options: GatewayInMemoryOptions): GatewayInMemor
   ledger.addKey(organization.id, key.id);
   ledger.credit(organization.id, CREDIT_NANO_USD);
   const limits = new MemoryLimitStore({ leaseMs: LEASE_MS });
-  const holds = new HoldKeeper({ limits, clock, ...LEASES });
+  const holds = new HoldKeeper({ limits, clock, log, ...LEASES });
   const accounting = new Accounting({
-    ...{ ledger, limits, holds, clock, metrics, log, othersTakeMs: 0 },
+    ...{ ledger, holds, clock, metrics, log, othersTakeMs: 0 },
     idempotency: { free: async () => undefined },
     attempts: { record: () => undefined },
     chargeLog: memoryChargeLog(),
@@ -89,9 +89,6 @@ export function gatewayInMemory(options: GatewayInMemoryOptions): GatewayInMemor
     handle: createRequestHandler(deps),
     charges: ledger.charges,
     heldNanoUsd: () => limits.heldNanoUsd(organization.id, clock.nowMs()),
-    async close() {
-      holds.close();
-      await accounting.close();
-    },
+    close: () => accounting.close(),
   };
 }

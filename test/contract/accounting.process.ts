@@ -47,9 +47,9 @@ export interface AccountingScene {
 /** Starts the accounting of a process that keeps limits in memory. */
 export async function startAccounting({ store, customer, folder, durableIn, changes }: AccountingScene) {
   const limits = new MemoryLimitStore({ leaseMs: 60_000 });
-  const holds = new HoldKeeper({ limits, clock, ...LEASES });
+  const holds = new HoldKeeper({ limits, clock, log: silent, ...LEASES });
   const chargeLog = await openLog(folder);
-  const stores = { ledger: { ...store.ledger, ...changes }, idempotency: store.idempotency, limits };
+  const stores = { ledger: { ...store.ledger, ...changes }, idempotency: store.idempotency };
   const room = await watchLogRoom(folder, chargeLog);
   const kept = { chargeLog, durableIn, othersTakeMs: 0, holds };
   const watched = { attempts: { record: () => undefined }, metrics: createMetrics(), log: silent };
@@ -74,7 +74,6 @@ export async function startAccounting({ store, customer, folder, durableIn, chan
       return accounting.open({ ...terms, ...(claim ? { claim } : {}), holdNanoUsd: HELD, totalTimeoutMs: 60_000 });
     },
     async end() {
-      holds.close();
       claims.close();
       await accounting.close();
       room.close();

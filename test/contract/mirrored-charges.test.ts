@@ -89,9 +89,12 @@ requirement(missingRedis, () => {
           lose: (loss) => unlessCut(() => store.ledger.lose(loss)),
         },
         ...{ chargeLog, mirror, clock, metrics: createMetrics(), log: silent, durableIn: () => 'log' as const },
-        ...{ oweHold: () => undefined, liveHold: () => undefined },
         room: { problem: () => undefined, failed: () => undefined },
-        releaseHold: async ({ generationId }) => void released.push(generationId),
+        holds: {
+          owe: () => undefined,
+          release: async ({ generationId }) => void released.push(generationId),
+          releaseKept: async () => undefined,
+        },
         uncharged: ({ generationId }) => void uncharged.push(generationId),
       });
       const claims = new Claims({

@@ -98,8 +98,7 @@ export class GatewayProcess implements Runner {
     const disk = <T>(name: string, work: () => Promise<T>) => scheduler.call(this, `log ${name}`, work);
     const played = playTimers(() => {
       const holds = new HoldKeeper({
-        limits,
-        clock,
+        ...{ limits, clock, log },
         renewEveryMs: RENEW_EVERY_MS,
         renewWithinMs: 9_000,
         onProblem: () => undefined,
@@ -111,7 +110,6 @@ export class GatewayProcess implements Runner {
       };
       const accounting = new Accounting({
         ledger: gatedLedger,
-        limits,
         attempts: { record: () => undefined },
         holds,
         // Calls to the disk are scheduled too.
@@ -162,7 +160,7 @@ export class GatewayProcess implements Runner {
 
   async close(): Promise<void> {
     this.alive = false;
-    this.#holds.close();
+    void this.#holds.close();
     await this.chargeLog.close();
   }
 

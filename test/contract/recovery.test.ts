@@ -39,13 +39,16 @@ describe('recovery', () => {
     const room = { problem: () => undefined, failed: () => undefined };
     const metrics = { recovered() {}, settlementFailed() {}, chargeDeadLettered() {} } as unknown as Metrics;
     const log = { info() {}, warn() {}, error() {} } as unknown as Log;
-    const releaseHold = async ({ generationId }: { generationId: string }) => void released.push(generationId);
+    const holds = {
+      owe: () => undefined,
+      release: async ({ generationId }: { generationId: string }) => void released.push(generationId),
+      releaseKept: async () => undefined,
+    };
     const uncharged = () => undefined;
-    const parts = { ledger, room, metrics, log, releaseHold, uncharged };
+    const parts = { ledger, room, metrics, log, holds, uncharged };
     const charges = new DurableCharges({
       ...parts,
       ...{ chargeLog: memoryChargeLog(), clock, durableIn: () => 'log' as const },
-      ...{ oweHold: () => undefined, liveHold: () => undefined },
     });
     const kept = { record: (attempt: UnchargedAttemptRow) => void attempts.push(attempt) };
     const { idempotency } = db.store;

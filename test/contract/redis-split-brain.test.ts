@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, type TestContext, test } from 'vitest';
 import { systemClock as clock, utcDay } from '#core/clock.ts';
 import { newId } from '#core/ids.ts';
+import type { Log } from '#core/log/log.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
 import { HoldKeeper } from '#ext-proc/billing/hold-keeper.ts';
 import type { AdmissionResult, Hold } from '#ext-proc/limits/limit-store.ts';
@@ -16,7 +17,7 @@ import { requestOf } from './limit-store.fixtures.ts';
  * Money must still be admitted once.
  */
 const LEASE_MS = 6_000;
-const log = { info: () => {}, warn: () => {} };
+const log = { info() {}, warn() {} } as unknown as Log;
 
 /** A gateway process as the limit store sees it. */
 interface Process {
@@ -35,7 +36,7 @@ requirement(missingRedis, () => {
     const processes: Process[] = [];
     onTestFinished(async () => {
       for (const { database, limits, holds } of processes) {
-        holds.close();
+        await holds.close();
         await Promise.all([limits.close(), database.close()]);
       }
       await Promise.all([old.stop(), promoted.stop()]);
@@ -54,7 +55,7 @@ requirement(missingRedis, () => {
       expect(lock.kind).toBe('held');
       const stranded = new AbortController();
       const holds = new HoldKeeper({
-        ...{ limits, clock, renewEveryMs: 500, renewWithinMs: LEASE_MS / 2 },
+        ...{ limits, clock, log, renewEveryMs: 500, renewWithinMs: LEASE_MS / 2 },
         onProblem({ kind }) {
           if (kind === 'stranded') stranded.abort();
         },

@@ -115,21 +115,15 @@ async function openHold(process: ReturnType<typeof startProcess> | undefined, { 
 
 function startProcess(ledger: Ledger, limits: Pick<LimitStore, 'renew' | 'release'>) {
   const leases = { renewEveryMs: 60_000, renewWithinMs: 60_000, onProblem: () => undefined };
-  const holds = new HoldKeeper({ limits, clock, ...leases });
+  const holds = new HoldKeeper({ limits, clock, log: silent, ...leases });
   const accounting = new Accounting({
-    ...{ ledger, limits, holds, clock, metrics: METRICS, log: silent, othersTakeMs: 0 },
+    ...{ ledger, holds, clock, metrics: METRICS, log: silent, othersTakeMs: 0 },
     ...{ chargeLog: memoryChargeLog(), durableIn: () => 'log' as const },
     idempotency: { free: async () => undefined },
     attempts: { record: () => undefined },
     room: { problem: () => undefined, failed: () => undefined },
   });
-  return {
-    accounting,
-    async close() {
-      holds.close();
-      await accounting.close();
-    },
-  };
+  return { accounting, close: () => accounting.close() };
 }
 
 const METRICS = createMetrics();
