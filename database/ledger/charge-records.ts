@@ -78,15 +78,20 @@ export const chargeRecords = recordWriter(CHARGE_COLUMNS);
 type ChargeExtras = Pick<Settlement, 'user' | 'providerCostNanoUsd' | 'listNanoUsd' | 'tierLossNanoUsd'>;
 
 /** Largest amount that the database accepts. */
-export const MAX_NANO_USD = 10n ** 18n;
+const MAX_NANO_USD = 10n ** 18n;
+
+/** The amount within the bounds of its column, so that it cannot prevent a row. */
+export function storable(amountNanoUsd: NanoUsd): NanoUsd {
+  if (amountNanoUsd < 0n) return 0n;
+  return amountNanoUsd > MAX_NANO_USD ? MAX_NANO_USD : amountNanoUsd;
+}
 
 /**
  * Returns users, provider costs and list prices of charges. NUL, which PostgreSQL cannot store, is
  * replaced, and amounts are clamped, so that neither can prevent a charge.
  */
 export function extrasOf(batch: readonly Settlement[]): readonly [users: Extras, costs: Extras, listPrices: Extras] {
-  const amountText = (amount: NanoUsd | undefined) =>
-    amount === undefined ? undefined : String(least(amount, MAX_NANO_USD));
+  const amountText = (amount: NanoUsd | undefined) => (amount === undefined ? undefined : String(storable(amount)));
   const users = extras(batch, ({ user }) => user?.replaceAll('\0', '\ufffd'));
   const costs = extras(batch, ({ providerCostNanoUsd }) => amountText(providerCostNanoUsd));
   const listPrices = extras(batch, ({ listNanoUsd }) => amountText(listNanoUsd));
@@ -99,8 +104,4 @@ type Extras = readonly (string | null)[] | null;
 function extras(batch: readonly Settlement[], extraOf: (settlement: Settlement) => string | undefined): Extras {
   const found = batch.map((settlement) => extraOf(settlement) ?? null);
   return found.every((extra) => extra === null) ? null : found;
-}
-
-function least(a: bigint, b: bigint): bigint {
-  return a < b ? a : b;
 }

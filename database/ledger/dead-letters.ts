@@ -5,13 +5,34 @@ import type { Actor } from '../audit/audit.ts';
 import { addAuditEvent } from '../audit/audit-log.ts';
 import { inTransaction, run, sql } from '../connection/connection-pool.ts';
 import type { Loss } from '../costs/losses.ts';
-import { MAX_NANO_USD } from './charge-records.ts';
-import type { DeadLetter, Resolution, ResolvedLetter } from './dead-letter-store.ts';
+import { storable } from './charge-records.ts';
 import { type AnySettlement, dueNanoUsd, type Settlement } from './ledger.ts';
 import { addLosses } from './loss-rows.ts';
 import { encodeForOperator, parseSettlementJson } from './settlement-json.ts';
 import { isSettlement } from './settlement-shape.ts';
 import { chargeOne } from './settlement-writer.ts';
+
+/** A dead letter that waits for an operator's decision. */
+export interface DeadLetter {
+  readonly generationId: string;
+  readonly organizationId: string;
+  readonly reason: string;
+  /** True if the client received the response, or may have. */
+  readonly delivered: boolean;
+  /** Amount to charge, at most the hold. `undefined`: the stored text is no settlement. */
+  readonly dueNanoUsd?: NanoUsd;
+  readonly model?: string;
+  readonly createdAtMs: number;
+}
+
+type Resolution = 'charged' | 'forgiven';
+
+export type ResolvedLetter =
+  | { readonly kind: 'resolved'; readonly resolution: Resolution; readonly amountNanoUsd: NanoUsd }
+  | { readonly kind: 'resolved_before'; readonly resolution: Resolution; readonly resolvedAtMs: number }
+  /** The ledger still refuses the charge, or the stored text is not a settlement. */
+  | { readonly kind: 'refused'; readonly reason: string }
+  | { readonly kind: 'unknown' };
 
 const LONGEST_REASON = 1_000;
 
@@ -114,12 +135,6 @@ async function resolve(
     await addAuditEvent(client, { action, subjectId: generationId, subjectName: generationId, changes }, by);
     return { kind: 'resolved', resolution, amountNanoUsd };
   });
-}
-
-/** An amount within the bounds of its column: the ledger may have refused it for being outside. */
-function storable(amountNanoUsd: NanoUsd): NanoUsd {
-  if (amountNanoUsd < 0n) return 0n;
-  return amountNanoUsd > MAX_NANO_USD ? MAX_NANO_USD : amountNanoUsd;
 }
 
 function settlementIn({ settlement: text }: LetterRow): Settlement | undefined {

@@ -7,7 +7,7 @@ import type { BatchOptions } from '../connection/store-figures.ts';
 import { isRefusedRow, isRollback } from '../connection/unavailable.ts';
 import type { Loss, LossReason, OnLoss } from '../costs/losses.ts';
 import { keyAccountOf } from '../keys/key-account.ts';
-import { chargeRecords, extrasOf, MAX_NANO_USD } from './charge-records.ts';
+import { chargeRecords, extrasOf, storable } from './charge-records.ts';
 import { endClaim, inClaimOrder, inParts } from './claimed-settlement.ts';
 import { ChargeRefused, type ClaimedSettlement, type Settlement } from './ledger.ts';
 import { addLosses, tellLosses } from './loss-rows.ts';
@@ -201,13 +201,9 @@ async function chargeWithLosses(client: pg.PoolClient, batch: readonly Settlemen
 }
 
 async function withTierLosses(client: pg.PoolClient, batch: readonly Settlement[], charged: Charged): Promise<Charged> {
-  const losses = batch.filter(losesByTier).map(
-    ({ tierLossNanoUsd: loss = 0n, ...of }): Loss => ({
-      ...of,
-      reason: 'tier',
-      amountNanoUsd: loss < MAX_NANO_USD ? loss : MAX_NANO_USD,
-    }),
-  );
+  const losses = batch
+    .filter(losesByTier)
+    .map(({ tierLossNanoUsd: loss = 0n, ...of }): Loss => ({ ...of, reason: 'tier', amountNanoUsd: storable(loss) }));
   if (losses.length === 0) return charged;
   return { ...charged, losses: [...(charged.losses ?? []), ...(await addLosses(client, losses))] };
 }

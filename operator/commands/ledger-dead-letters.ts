@@ -1,6 +1,10 @@
 import { formatUsd, usdJson } from '#core/money.ts';
-import type { ResolvedLetter } from '#database/ledger/dead-letter-store.ts';
-import { forgiveDeadLetter, listDeadLetters, retryDeadLetter } from '#database/ledger/dead-letters.ts';
+import {
+  forgiveDeadLetter,
+  listDeadLetters,
+  type ResolvedLetter,
+  retryDeadLetter,
+} from '#database/ledger/dead-letters.ts';
 import { type Command, flaglessCommand, operatorHere } from '../command-line/command.ts';
 import { type Result, refused } from '../command-line/result.ts';
 import { table } from '../command-line/table.ts';
