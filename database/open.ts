@@ -1,15 +1,13 @@
+import type pg from 'pg';
 import { systemClock } from '#core/clock.ts';
-import { listCheckpoints } from './checkpoints/checkpoint-rows.ts';
 import { writeCheckpoints } from './checkpoints/checkpoint-writer.ts';
-import type { CheckpointStore } from './checkpoints/checkpoints.ts';
+import type { CheckpointRun } from './checkpoints/checkpoints.ts';
 import { createPool, run, type Statement, type StoreLog, sql, type Timeouts } from './connection/connection-pool.ts';
 import type { PoolFigures } from './connection/store-figures.ts';
 import { keepCostDays } from './costs/cost-days.ts';
 import { createIdempotencyStore } from './idempotency/idempotency-rows.ts';
-import type { IdempotencyStore } from './idempotency/idempotency-store.ts';
 import { type CachedCallersOptions, cacheCallers } from './keys/cached-callers.ts';
 import { createKeyLookup } from './keys/key-lookup.ts';
-import type { KeyStore } from './keys/key-store.ts';
 import { addDeadLetter } from './ledger/dead-letters.ts';
 import type { Ledger } from './ledger/ledger.ts';
 import { ledgerEpoch } from './ledger/ledger-epoch.ts';
@@ -23,8 +21,8 @@ import {
 } from './ledger/settlement-writer.ts';
 import { readUsage } from './ledger/usage-pages.ts';
 import { CallerSubscription } from './limits-ownership/caller-subscription.ts';
-import { LimitsLock, type MemoryModeLock, type SharedModeLock } from './limits-ownership/memory-mode-lock.ts';
-import { createFenceRow, createShardFences, type ReadFences } from './limits-ownership/shard-fences.ts';
+import { LimitsLock } from './limits-ownership/memory-mode-lock.ts';
+import { createFenceRow, createShardFences } from './limits-ownership/shard-fences.ts';
 import type { SharedStore } from './limits-ownership/shared-store.ts';
 import { keepMeasuring, type Measured } from './measured.ts';
 import { detectRollbacks } from './rollback-detection.ts';
@@ -54,34 +52,7 @@ export interface PoolSizes {
   readonly administration: number;
 }
 
-export interface Postgres {
-  readonly keys: KeyStore;
-  readonly ledger: Ledger;
-  readonly idempotency: IdempotencyStore;
-  readonly checkpoints: CheckpointStore;
-  readonly fences: ReadFences;
-  /**
-   * Takes the lock for limits in memory. `marksPath`: file beside the charge log for this volume's
-   * marks. `onTakenOver`: another process owns the limits now. This process admits nothing any more
-   * and should end.
-   */
-  memoryModeLock(marksPath: string, onTakenOver: (reason: string) => void): Promise<MemoryModeLock>;
-  sharedModeLock(store: SharedStore, onTakenOver: (reason: string) => void): Promise<SharedModeLock>;
-  /**
-   * Key that seals data which processes of this database leave for each other outside of it. The
-   * dashboard and the command line cannot read it (schema/roles.sql).
-   */
-  mirrorKey(): Promise<Buffer>;
-  /**
-   * Key of the hashes that replace customers' identifiers in requests to providers. The dashboard
-   * and the command line cannot read it (schema/roles.sql).
-   */
-  identityKey(): Promise<Buffer>;
-  pools(): readonly PoolFigures[];
-  /** Rejects with StoreUnavailable. */
-  ping(): Promise<void>;
-  close(): Promise<void>;
-}
+export type Postgres = Awaited<ReturnType<typeof openPostgres>>;
 
 const STORED_RESPONSES: StoredResponseBound = { boundBytes: () => 1024 ** 3 };
 const TIMEOUTS: Timeouts = { connectMs: 2_000, statementMs: 3_000 };
@@ -100,7 +71,7 @@ export function connectionsOf({ idempotency, administration }: PoolSizes): numbe
  * Connects, brings the schema up to date and creates partitions ahead. Rejects with
  * StoreUnavailable, SchemaMismatch or TransactionPooler.
  */
-export async function openPostgres(options: PostgresOptions): Promise<Postgres> {
+export async function openPostgres(options: PostgresOptions) {
   const { url, log, timeouts = TIMEOUTS, pool = POOL, storedResponses = STORED_RESPONSES } = options;
   const requests = createPool(url, REQUEST_CONNECTIONS, timeouts, log);
   const others = createPool(url, pool.administration, timeouts, log);
@@ -128,32 +99,33 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
     },
     renewEpochAfter,
   );
+  const { charge, chargeClaimed } = watched;
   return {
     // In front of the rollback detection, which must see only fresh reads.
     keys: cacheCallers({ reads: watched, changes: subscription, clock: systemClock, ...(onFound ? { onFound } : {}) }),
-    ledger: {
-      charge: watched.charge,
-      chargeClaimed: watched.chargeClaimed,
-      lose: async (loss) => tellLosses(await addLosses(others, [loss]), options.onLoss),
-      deadLetter: (settlement, reason, delivered) => addDeadLetter(others, settlement, reason, delivered),
-      currentEpoch: () => ledgerEpoch(others),
-      renewEpochAfter,
-      chargedAmong: (generationIds) => chargedAmong(others, generationIds),
-      findGeneration: (organizationId, generationId) => findGeneration(others, organizationId, generationId),
-      credits: (organizationId) => credits(others, organizationId),
-      usage: (query, onPage) => readUsage(others, query, onPage),
-    },
+    ledger: { ...recordsOf(others, options), charge, chargeClaimed, renewEpochAfter } satisfies Ledger,
     fences,
     idempotency: createIdempotencyStore(claims),
-    checkpoints: {
-      write: (work) => writeCheckpoints(others, work),
-      since: (ms) => listCheckpoints(others, ms),
-    },
-    memoryModeLock: (marksPath, onTakenOver) => lock.take(marksPath, onTakenOver),
-    sharedModeLock: (store, onTakenOver) => lock.share(store, onTakenOver),
+    writeCheckpoints: (work: CheckpointRun) => writeCheckpoints(others, work),
+    /**
+     * Takes the lock for limits in memory. `marksPath`: file beside the charge log for this
+     * volume's marks. `onTakenOver`: another process owns the limits now. This process admits
+     * nothing any more and should end.
+     */
+    memoryModeLock: (marksPath: string, onTakenOver: OnTakenOver) => lock.take(marksPath, onTakenOver),
+    sharedModeLock: (store: SharedStore, onTakenOver: OnTakenOver) => lock.share(store, onTakenOver),
+    /**
+     * Key that seals data which processes of this database leave for each other outside of it. The
+     * dashboard and the command line cannot read it (schema/roles.sql).
+     */
     mirrorKey: () => readKey(others, MIRROR_KEY),
+    /**
+     * Key of the hashes that replace customers' identifiers in requests to providers. The dashboard
+     * and the command line cannot read it (schema/roles.sql).
+     */
     identityKey: () => readKey(others, IDENTITY_KEY),
     pools: () => [poolFigures('requests', requests), poolFigures('others', others), poolFigures('idempotency', claims)],
+    /** Rejects with StoreUnavailable. */
     ping: async () => {
       await run(requests, PING, []);
     },
@@ -164,6 +136,24 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
       await lock.release();
       await endPools();
     },
+  };
+}
+
+type OnTakenOver = (reason: string) => void;
+
+/** What the ledger does beside charging. */
+function recordsOf(
+  pool: pg.Pool,
+  { onLoss }: SettlementOptions,
+): Omit<Ledger, 'charge' | 'chargeClaimed' | 'renewEpochAfter'> {
+  return {
+    lose: async (loss) => tellLosses(await addLosses(pool, [loss]), onLoss),
+    deadLetter: (settlement, reason, delivered) => addDeadLetter(pool, settlement, reason, delivered),
+    currentEpoch: () => ledgerEpoch(pool),
+    chargedAmong: (generationIds) => chargedAmong(pool, generationIds),
+    findGeneration: (organizationId, generationId) => findGeneration(pool, organizationId, generationId),
+    credits: (organizationId) => credits(pool, organizationId),
+    usage: (query, onPage) => readUsage(pool, query, onPage),
   };
 }
 

@@ -56,7 +56,10 @@ interface Due {
   readonly credits: string;
 }
 
-/** Implements `CheckpointStore.write`. */
+/**
+ * Writes checkpoints for every organization that has new entries and no recent checkpoint, several
+ * if there are many entries. Resolves with the number written; 0 if another process is writing.
+ */
 export async function writeCheckpoints(pool: pg.Pool, work: CheckpointRun): Promise<number> {
   let written = 0;
   let after: string | undefined = '';

@@ -21,18 +21,6 @@ export interface Checkpoint {
 
 export type Unsigned = Omit<Checkpoint, 'publicKey' | 'signature'>;
 
-/** Stores checkpoints in the ledger's database. Both methods reject with StoreUnavailable. */
-export interface CheckpointStore {
-  /**
-   * Writes checkpoints for every organization that has new entries and no recent checkpoint,
-   * several if there are many entries. Resolves with the number of checkpoints written; 0 if
-   * another process is writing.
-   */
-  write(run: CheckpointRun): Promise<number>;
-  /** Returns checkpoints made at that time or later, oldest first. */
-  since(ms: number): Promise<readonly Checkpoint[]>;
-}
-
 export interface CheckpointRun {
   readonly privateKey: KeyObject;
   /** Age of the newest checkpoint at which a new one is made. */

@@ -10,16 +10,14 @@ test('tries repeatedly, with one key and for checkpoints an hour apart, even aft
   const looks: CheckpointRun[] = [];
   const warnings: string[] = [];
   const enough = Promise.withResolvers<void>();
-  const store = {
-    write: async (run: CheckpointRun) => {
-      looks.push(run);
-      if (looks.length === 2) throw new Error('away');
-      if (looks.length === 4) enough.resolve();
-      return 0;
-    },
+  const write = async (run: CheckpointRun) => {
+    looks.push(run);
+    if (looks.length === 2) throw new Error('away');
+    if (looks.length === 4) enough.resolve();
+    return 0;
   };
   const log = { warn: (_fields: unknown, message?: string) => void warnings.push(message ?? '') };
-  const stop = openCheckpointWriter(store, { chargeLogDir: join(folder, 'spool') }, log, 1);
+  const stop = openCheckpointWriter(write, { chargeLogDir: join(folder, 'spool') }, log, 1);
   await enough.promise;
   stop();
   const before = looks.length;

@@ -181,7 +181,7 @@ function watchRequests({ config, metrics }: GatewayContext, { bodies }: Transpor
 /** Deletes expired rows, and writes checkpoints. Returns a function that stops this. */
 function keepStores(
   { paths, config, metrics, log }: GatewayContext,
-  { idempotency, checkpoints }: Postgres,
+  { idempotency, writeCheckpoints }: Postgres,
   logs: RequestLogs,
 ): () => void {
   const stopDeleting = keepDeletingExpired({
@@ -191,7 +191,7 @@ function keepStores(
     metrics,
     log,
   });
-  const stopCheckpoints = openCheckpointWriter(checkpoints, paths, log);
+  const stopCheckpoints = openCheckpointWriter(writeCheckpoints, paths, log);
   logs.keepTidy(() => config().requestLogRetentionMs);
   return () => {
     stopDeleting();

@@ -23,7 +23,7 @@ afterEach(() => rm(folder, { recursive: true }));
 async function charge(...costs: bigint[]): Promise<void> {
   for (const costNanoUsd of costs) await db.store.ledger.charge(settlementOf(db.customer, { costNanoUsd }));
 }
-const write = (everyMs = HOUR_MS) => db.store.checkpoints.write({ privateKey, everyMs });
+const write = (everyMs = HOUR_MS) => db.store.writeCheckpoints({ privateKey, everyMs });
 const run = (...args: string[]) => runCommandLine(args, { DATABASE_URL: db.url, GATEWAY_DATA: folder });
 async function rulesBroken(...flags: string[]): Promise<string[]> {
   const result = await run('ledger', 'verify', ...flags);
@@ -51,7 +51,7 @@ describe('checkpoints', () => {
     expect(await write()).toBe(0);
     expect(await write(0)).toBe(1);
     expect(await write(0)).toBe(0);
-    const all = await db.store.checkpoints.since(0);
+    const all = await db.store.administration.checkpoints(0);
     expect(all.map(({ organizationId }) => organizationId)).not.toContain(idle.organizationId);
     expect(all).toMatchObject([
       { sequence: 4, previousSequence: 0, balanceNanoUsd: 994n, totalCreditsNanoUsd: 1_000n },
@@ -69,7 +69,7 @@ describe('checkpoints', () => {
     vi.spyOn(Date, 'now').mockReturnValue(Date.now() + 365 * 24 * HOUR_MS);
     expect(await write()).toBe(1);
     vi.restoreAllMocks();
-    const [checkpoint] = await db.store.checkpoints.since(0);
+    const [checkpoint] = await db.store.administration.checkpoints(0);
     expect(Math.abs((checkpoint?.createdAtMs ?? 0) - Date.now())).toBeLessThan(HOUR_MS);
     await tamper(`update ledger_checkpoints set created_at = created_at + interval '1 year'`);
     await charge(4n);
@@ -78,7 +78,7 @@ describe('checkpoints', () => {
 
   it('are written once by several processes', async () => {
     await Promise.all([write(), write(), write()]);
-    expect(await db.store.checkpoints.since(0)).toHaveLength(1);
+    expect(await db.store.administration.checkpoints(0)).toHaveLength(1);
   });
 
   it('are split for many entries, and verified in pieces', async () => {

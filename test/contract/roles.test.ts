@@ -167,7 +167,7 @@ describe('rights', () => {
     const { organizationId } = customer;
     const process = await openStore(as.gateway_process);
     const { privateKey } = generateKeyPairSync('ed25519');
-    expect(await process.checkpoints.write({ privateKey, everyMs: 0 })).toBe(1);
+    expect(await process.writeCheckpoints({ privateKey, everyMs: 0 })).toBe(1);
     const loss = { amountNanoUsd: 1n, model: 'm', provider: 'p' };
     await process.ledger.lose({ generationId: 'gen-1', organizationId, reason: 'timeout', ...loss });
     await process.close();

@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { listCheckpoints } from '#database/checkpoints/checkpoint-rows.ts';
 import { replaceKey, updateKey } from '#database/keys/key-changes.ts';
 import { createKey, findKey, listKeys } from '#database/keys/key-rows.ts';
 import { createPlaygroundKey } from '#database/keys/playground-keys.ts';
@@ -50,5 +51,6 @@ export function createAdministration(pool: pg.Pool) {
     forgiveDeadLetter: on(forgiveDeadLetter),
     renewLedgerEpoch: on(renewLedgerEpoch),
     ledgerEpoch: on(ledgerEpoch),
+    checkpoints: on(listCheckpoints),
   };
 }
