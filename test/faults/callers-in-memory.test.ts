@@ -1,18 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { PATIENCE_MS } from '../fixtures/patience.ts';
 import type { Administration } from '../harness/administration.ts';
 import { sql } from '../harness/database.ts';
-import { showLogsOnFailure } from '../harness/failure-logs.ts';
 import { type GatewayClient, gatewayClient, outcome } from '../harness/gateway-client.ts';
 import type { Received } from '../harness/http-client.ts';
 import { metric } from '../harness/metrics-page.ts';
 import { BY, type Customer } from '../harness/operator.ts';
-import { missingRedis, startTestRedis, type TestRedis } from '../harness/redis-server.ts';
-import { startPostgresRelay } from '../harness/relay.ts';
+import { missingRedis } from '../harness/redis-server.ts';
 import { requirement } from '../harness/requirement.ts';
-import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.ts';
-import { type GatewayPod, startGatewayPod } from './gateway-pod.ts';
+import { type GatewayPod, withTwoPods } from './gateway-pod.ts';
 
 /** Concurrent clients of each pod. */
 const AT_ONCE = 2;
@@ -56,29 +53,7 @@ function keepAsking(clients: readonly GatewayClient[], ask = complete) {
 }
 
 requirement(missingRedis, () => {
-  let redis: TestRedis;
-  let provider: FakeProvider;
-  let pods: readonly [GatewayPod, GatewayPod];
-  /** Connection between the second pod and PostgreSQL. */
-  let way: Awaited<ReturnType<typeof startPostgresRelay>>;
-  beforeAll(async () => {
-    redis = await startTestRedis();
-    provider = await startFakeProvider({ record: false });
-    const options = {
-      postgresSocketDir: inject('postgresSocketDir'),
-      config: { redis: redis.url, providers: { fake: { base_url: provider.baseUrl } }, models: { m: {} } },
-    };
-    const first = await startGatewayPod(options);
-    way = await startPostgresRelay(first.databaseUrl);
-    pods = [first, await startGatewayPod({ ...options, databaseUrl: way.url })];
-  });
-  afterAll(async () => {
-    await Promise.all((pods ?? []).map((pod) => pod.close()));
-    await way?.close();
-    await provider?.close();
-    await redis?.stop();
-  });
-  showLogsOnFailure(() => ({ logs: () => (pods ?? []).map((pod) => pod.logs()).join('\n') }));
+  const two = withTwoPods({ config: { models: { m: {} } }, provider: { record: false }, hasRelay: true });
 
   const signal = (pod: GatewayPod, name: NodeJS.Signals) => {
     for (const pid of pod.workerPids()) process.kill(pid, name);
@@ -100,10 +75,10 @@ requirement(missingRedis, () => {
   ])(
     'a request that starts after %s has returned is never served, while one process is suspended',
     async (_name, refusal, change) => {
-      const [pod, frozen] = pods;
+      const [pod, frozen] = two.pods;
       const play = async (frozenMs: number): Promise<number> => {
         const customer = await pod.operator.customer();
-        const clients = pods.map(({ origin }) => gatewayClient(origin, customer.key));
+        const clients = two.pods.map(({ origin }) => gatewayClient(origin, customer.key));
         const load = keepAsking(clients);
         await load.seen('200');
         signal(frozen, 'SIGSTOP');
@@ -132,18 +107,18 @@ requirement(missingRedis, () => {
   );
 
   test('a revoked key is not served by a process that cannot be notified of the revocation', async () => {
-    const [pod] = pods;
+    const [pod] = two.pods;
     const customer = await pod.operator.customer();
-    const clients = pods.map(({ origin }) => gatewayClient(origin, customer.key));
+    const clients = two.pods.map(({ origin }) => gatewayClient(origin, customer.key));
     // Lists of models cost nothing, so each response is immediate while its caller is in memory.
     const load = keepAsking(clients, listModels);
     await load.seen('200');
-    way.cut();
+    two.way.cut();
     await pod.operator.administration.revokeKey(customer.keyId, BY);
     const answeredMs = performance.now();
     await load.seen('401 key_revoked', answeredMs);
     await sleep(700);
-    way.mend();
+    two.way.mend();
     await load.stop();
     for (const client of clients) client.close();
     const after = load.requests.filter((one) => one.beganMs > answeredMs).map((one) => one.outcome);
@@ -151,11 +126,11 @@ requirement(missingRedis, () => {
   });
 
   test('a change by SQL applies within a second on every process', async () => {
-    const customer = await pods[0].operator.customer();
-    const clients = pods.map(({ origin }) => gatewayClient(origin, customer.key));
+    const customer = await two.pods[0].operator.customer();
+    const clients = two.pods.map(({ origin }) => gatewayClient(origin, customer.key));
     const load = keepAsking(clients);
     await load.seen('200');
-    await sql(pods[0].databaseUrl, `update keys set revoked_at = now() where id = '${customer.keyId}'`);
+    await sql(two.pods[0].databaseUrl, `update keys set revoked_at = now() where id = '${customer.keyId}'`);
     const changedMs = performance.now();
     await sleep(1_500);
     await load.stop();
@@ -165,8 +140,8 @@ requirement(missingRedis, () => {
   });
 
   test('steady requests find their callers in memory', async () => {
-    const { key } = await pods[0].operator.customer();
-    for (const { origin, metricsOrigin } of pods) {
+    const { key } = await two.pods[0].operator.customer();
+    for (const { origin, metricsOrigin } of two.pods) {
       const client = gatewayClient(origin, key);
       const found = (from: string) => metric(metricsOrigin, 'gateway_callers_total', { from });
       // On a busy machine requests may be too far apart, so they are counted again.

@@ -1,20 +1,15 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { PATIENCE_MS } from '../fixtures/patience.ts';
-import { showLogsOnFailure } from '../harness/failure-logs.ts';
 import { gatewayClient, jsonOf, outcome, untilNothingHeld } from '../harness/gateway-client.ts';
-import { newDatabase } from '../harness/new-database.ts';
-import { type Operator, openOperator } from '../harness/operator.ts';
-import { missingRedis, startTestRedis, type TestRedis } from '../harness/redis-server.ts';
-import { startPostgresRelay } from '../harness/relay.ts';
+import { missingRedis } from '../harness/redis-server.ts';
 import { requirement } from '../harness/requirement.ts';
 import { untilSettled } from '../harness/serving.ts';
 import { jsonAnswer } from '../provider/acts.ts';
-import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.ts';
 import { createGate } from '../provider/gate.ts';
-import { type GatewayPod, startGatewayPod } from './gateway-pod.ts';
+import { withTwoPods } from './gateway-pod.ts';
 
 /**
  * Longer than the lease of an Idempotency-Key, but shorter than the time after which a process
@@ -30,39 +25,15 @@ const COST = 0.00001;
  * a while.
  */
 requirement(missingRedis, () => {
-  let redis: TestRedis;
-  let provider: FakeProvider;
-  let database: { url: string; drop(): Promise<void> };
-  let operator: Operator;
-  let way: Awaited<ReturnType<typeof startPostgresRelay>>;
-  let cutOff: GatewayPod;
-  let other: GatewayPod;
-  beforeAll(async () => {
-    redis = await startTestRedis();
-    provider = await startFakeProvider();
-    database = await newDatabase(inject('postgresSocketDir'));
-    operator = await openOperator(database.url);
-    way = await startPostgresRelay(database.url);
-    const options = {
-      postgresSocketDir: inject('postgresSocketDir'),
-      config: {
-        redis: redis.url,
-        providers: { fake: { base_url: provider.baseUrl } },
-        models: { m: { usd_per_million_tokens: { input: 0, output: 1 } } },
-      },
-    };
-    cutOff = await startGatewayPod({ ...options, databaseUrl: way.url });
-    other = await startGatewayPod({ ...options, databaseUrl: database.url });
+  const two = withTwoPods({
+    config: { models: { m: { usd_per_million_tokens: { input: 0, output: 1 } } } },
+    hasRelay: true,
   });
-  afterAll(async () => {
-    await Promise.all([cutOff?.close(), other?.close()]);
-    await Promise.all([way?.close(), operator?.close()]);
-    await database?.drop();
-    await Promise.all([provider?.close(), redis?.stop()]);
-  });
-  showLogsOnFailure(() => ({ logs: () => [cutOff, other].map((pod) => pod?.logs()).join('\n') }));
 
   test('no Idempotency-Key has two responses, and each response is charged soon and once', async () => {
+    const { provider, way } = two;
+    const [other, cutOff] = two.pods;
+    const { operator } = other;
     const { organizationId, key } = await operator.customer({ credit: '1' });
     const [first, second] = [gatewayClient(cutOff.origin, key), gatewayClient(other.origin, key)];
     let answered = 0;
@@ -111,6 +82,9 @@ requirement(missingRedis, () => {
   });
 
   test('charges in the log of a process that dies with its volume are not lost, and its holds end', async () => {
+    const { provider, way } = two;
+    const [other, cutOff] = two.pods;
+    const { operator } = other;
     // Waits until the process has reconnected.
     await untilSettled(cutOff, PATIENCE_MS);
     const { organizationId, key } = await operator.customer({ credit: '1' });

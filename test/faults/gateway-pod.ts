@@ -1,6 +1,7 @@
 import { mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, inject } from 'vitest';
 import { PATIENCE_MS } from '../fixtures/patience.ts';
 import {
   COMPILE_CACHE,
@@ -9,9 +10,14 @@ import {
   prepareDeployment,
   REPOSITORY,
 } from '../harness/deployment.ts';
+import { showLogsOnFailure } from '../harness/failure-logs.ts';
+import { startTestRedis, type TestRedis } from '../harness/redis-server.ts';
+import { type Relay, startPostgresRelay } from '../harness/relay.ts';
 import { untilAccepting, untilServing } from '../harness/serving.ts';
+import type { TestConfig } from '../harness/test-config.ts';
 import { envoyBinary } from '../launchers/binaries.ts';
 import { startProcess, type TestProcess } from '../launchers/child-process.ts';
+import { type FakeProvider, type FakeProviderOptions, startFakeProvider } from '../provider/fake-provider.ts';
 
 /**
  * Gateway processes and an Envoy with their own folder and without a supervisor. Each is restarted
@@ -41,6 +47,57 @@ const ENVOY_DRAIN_S = 3;
 /** Longer than any request of a test. */
 const DRAIN_TIMEOUT_MS = 20_000;
 const END_MS = DRAIN_TIMEOUT_MS + 5_000;
+
+export interface TwoPods {
+  readonly provider: FakeProvider;
+  readonly pods: readonly [GatewayPod, GatewayPod];
+  /** Connection between the second pod and PostgreSQL. */
+  readonly way: Relay;
+}
+
+export interface TwoPodsOptions {
+  readonly config: Omit<TestConfig, 'redis' | 'providers'>;
+  readonly provider?: FakeProviderOptions;
+  /** True puts `way` between the second pod and PostgreSQL. */
+  readonly hasRelay?: boolean;
+}
+
+/**
+ * Two pods that share PostgreSQL and Redis, with a provider, during the tests of a block. Prints
+ * their logs when a test fails.
+ */
+export function withTwoPods({ config, provider, hasRelay = false }: TwoPodsOptions): TwoPods {
+  const opened = {} as { -readonly [Name in keyof TwoPods]: TwoPods[Name] };
+  const pods: GatewayPod[] = [];
+  let redis: TestRedis | undefined;
+  beforeAll(async () => {
+    redis = await startTestRedis();
+    opened.provider = await startFakeProvider(provider);
+    const options = {
+      postgresSocketDir: inject('postgresSocketDir'),
+      config: { redis: redis.url, providers: { fake: { base_url: opened.provider.baseUrl } }, ...config },
+    };
+    const first = await startGatewayPod(options);
+    pods.push(first);
+    let { databaseUrl } = first;
+    if (hasRelay) {
+      const way = await startPostgresRelay(databaseUrl);
+      opened.way = way;
+      databaseUrl = way.url;
+    }
+    const second = await startGatewayPod({ ...options, databaseUrl });
+    pods.push(second);
+    opened.pods = [first, second];
+  });
+  afterAll(async () => {
+    await Promise.all(pods.map((pod) => pod.close()));
+    await opened.way?.close();
+    await opened.provider?.close();
+    await redis?.stop();
+  });
+  showLogsOnFailure(() => ({ logs: () => pods.map((pod) => pod.logs()).join('\n') }));
+  return opened;
+}
 
 export async function startGatewayPod(options: GatewayPodOptions): Promise<GatewayPod> {
   const shared = options.databaseUrl === undefined ? {} : { DATABASE_URL: options.databaseUrl };
