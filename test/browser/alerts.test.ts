@@ -48,7 +48,7 @@ requirement(NO_CHROMIUM, () => {
     // Without a webhook there is no format to choose, which would be saved nowhere.
     expect(await page.getByLabel('Message format').count()).toBe(0);
     await page.getByLabel('Webhook URL').fill('https://192.168.0.1/hook');
-    await page.getByLabel('Message format').waitFor();
+    await page.getByLabel('Message format', { exact: true }).waitFor();
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByText('This URL is not accepted: this is not an address on the Internet.').waitFor();
     await page.getByLabel('Webhook URL').fill(`http://127.0.0.1:${hook.port}/hook`);

@@ -100,6 +100,7 @@ function AlertsForm({ initial, sendsMail, onSecret }: AlertsFormProps): ReactNod
         />
         {draft.webhookUrl?.trim() && (
           <SelectField
+            required
             label={ALERT_SETTINGS.webhookKind.label}
             {...field('webhookKind')}
             value={draft.webhookKind ?? 'webhook'}
