@@ -81,7 +81,8 @@ requirement(NO_CHROMIUM, () => {
   beforeAll(async () => {
     // A model that is cheaper and larger than in the catalogue, by which it has been shut down.
     const outdated = { targets: [{ provider: 'openai', model: 'gpt-3.5-turbo' }] };
-    const models = { small: {}, large: { usd_per_million_tokens: PRICE_TABLE }, outdated };
+    const embedder = { capabilities: ['embeddings'], usd_per_million_tokens: { input: 0.02 } };
+    const models = { small: {}, large: { usd_per_million_tokens: PRICE_TABLE }, outdated, embedder };
     stack = await startDashboardStack(inject('postgresSocketDir'), models, ['openai'], {
       mail: { smtp_url: 'smtp://127.0.0.1:9', from: 'noreply@gateway.example' },
     });
@@ -171,6 +172,19 @@ requirement(NO_CHROMIUM, () => {
     ]);
     await expectGoodLooks(page, 'charged');
     expect(complaints()).toEqual([]);
+  });
+
+  test('an embedding model has a context and an input price alone, below those of the others', async () => {
+    const { page } = await openPage(stack);
+    await signIn(page, 'operator@gateway.example', password);
+    await page.goto('/operator/mapping');
+    const cells = (model: string) => page.getByRole('row', { name: new RegExp(`^${model} `) }).getByRole('cell');
+    await cells('embedder').first().waitFor();
+    const texts = (await cells('embedder').allInnerTexts()).slice(-2);
+    expect(texts.map((text) => text.split(/\s+/))).toEqual([['100K'], ['Input', '$0.02']]);
+    const places = ['small', 'embedder'].map((model) => cells(model).getByText('Input').boundingBox());
+    const [other, own] = await Promise.all(places);
+    expect(own?.x).toBe(other?.x);
   });
 
   test("an operator's overview does not move on a phone when its limits arrive", async () => {

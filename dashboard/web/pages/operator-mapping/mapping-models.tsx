@@ -79,7 +79,13 @@ const COLUMNS: readonly Column<ModelRow>[] = [
   { header: 'Capabilities', hideBelow: 'wide', cell: ({ capabilities }) => <Abilities of={{ capabilities }} /> },
   figureColumn('Context / output', ({ contextWindow, maxOutputTokens }) => (
     <span>
-      <Count value={contextWindow} /> / <Count value={maxOutputTokens} />
+      <Count value={contextWindow} />
+      {maxOutputTokens > 0 && (
+        <>
+          {' / '}
+          <Count value={maxOutputTokens} />
+        </>
+      )}
     </span>
   )),
   { header: 'Prices per 1M', width: '38%', cell: (model) => <FoldedPrices of={model} /> },
