@@ -30,15 +30,15 @@ requirement(NO_CHROMIUM, () => {
   showLogsOnFailure(() => stack);
 
   /** Creates an invitation and returns its link. */
-  async function invite(to: 'Acme' | 'Bolt'): Promise<string> {
+  async function invite(to: 'Acme' | 'Bolt', email = EMAIL): Promise<string> {
     const { page } = owners[to];
     await page.goto(`/o/${ids[to]}/members?dialog=invite`);
     const form = page.getByRole('dialog', { name: 'Invite someone' });
-    await form.getByLabel('Email').fill(EMAIL);
+    await form.getByLabel('Email').fill(email);
     await form.getByRole('button', { name: 'Invite', exact: true }).click();
     const link = await page.getByText(/\/link#/).innerText();
     await page.getByRole('button', { name: 'Done' }).click();
-    await page.getByRole('row', { name: new RegExp(`${EMAIL}.*Invited`) }).waitFor();
+    await page.getByRole('row', { name: new RegExp(`${email}.*Invited`) }).waitFor();
     return link;
   }
 
@@ -61,6 +61,27 @@ requirement(NO_CHROMIUM, () => {
     expect(vera.complaints()).toEqual([]);
     await owners.Acme.page.reload();
     await owners.Acme.page.getByRole('row', { name: new RegExp(`${EMAIL}.*Active`) }).waitFor();
+  });
+
+  test('a person whose dashboard ended after it had set the password is led to the sign-in', async () => {
+    const link = await invite('Bolt', 'otto@people.example');
+    const { page } = await openPage(stack);
+    await page.goto(link);
+    await page.route('**/api/password-links/use', async (route) => {
+      await route.fetch();
+      await route.abort();
+    });
+    await page.getByLabel('New password').fill(PASSWORD);
+    await page.getByRole('button', { name: 'Set password and sign in' }).click();
+    await page.getByText('The dashboard server cannot be reached.').waitFor();
+    await page.unroute('**/api/password-links/use');
+    await page.getByRole('button', { name: 'Set password and sign in' }).click();
+    await page.getByText('If you used it yourself, sign in.').waitFor();
+    // The cookie of the lost response.
+    await page.context().clearCookies();
+    await page.getByRole('link', { name: 'Sign in' }).click();
+    await signIn(page, 'otto@people.example', PASSWORD);
+    await page.getByText('Bolt').first().waitFor();
   });
 
   test('a person with an account who is not signed in is asked for its password', async () => {

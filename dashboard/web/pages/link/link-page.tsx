@@ -64,14 +64,23 @@ function titleOf(link: PasswordLinkView | undefined): string {
 function LinkGone(): ReactNode {
   return (
     <FrontDoor title="This link does not work">
+      <Gone />
+    </FrontDoor>
+  );
+}
+
+/** Also for a user whose link was used, although the response of the server was lost. */
+function Gone(): ReactNode {
+  return (
+    <div role="alert">
       <EmptyState
         icon="lock"
         title="It was already used or has expired"
         action={<LinkButton to="/sign-in">Sign in</LinkButton>}
       >
-        Open the link exactly as you received it, or ask for a new one.
+        If you used it yourself, sign in. Otherwise open the link exactly as you received it, or ask for a new one.
       </EmptyState>
-    </FrontDoor>
+    </div>
   );
 }
 
@@ -106,7 +115,7 @@ function PasswordForm({ token, link, onEntered }: LinkProps): ReactNode {
       </>
     );
   }
-  if (use.error?.problem === 'link_used_or_expired') return <p role="alert">{use.error.message}</p>;
+  if (use.error?.problem === 'link_used_or_expired') return <Gone />;
   return (
     <Form onSubmit={() => use.mutate({ body: { token, password } })} sending={use} submit="Set password and sign in">
       <p>
@@ -183,6 +192,7 @@ function AcceptWithPassword({ token, link, onEntered }: LinkProps): ReactNode {
       // The address turned out to have an account with another password.
       { onError: ({ problem }) => problem === 'wrong_password' && setAccount('known') },
     );
+  if (use.error?.problem === 'link_used_or_expired') return <Gone />;
   const error = use.error?.fields.password;
   return (
     <Form onSubmit={submit} sending={use} submit={account === 'new' ? 'Set password and sign in' : 'Sign in and join'}>
