@@ -22,10 +22,10 @@ export interface LedgerDifference {
   readonly found: string;
 }
 
-/** Verified earlier: up to the newest checkpoints before a moment, or up to exported ones. */
+/** Verified earlier: up to the newest checkpoints before a moment, or up to the newest exported ones. */
 export type VerifiedBefore =
   | { readonly kind: 'moment'; readonly ms: number }
-  | { readonly kind: 'exported'; readonly checkpoints: ReadonlyMap<string, Checkpoint> };
+  | { readonly kind: 'exported'; readonly checkpoints: readonly Checkpoint[] };
 
 export interface VerifyOptions {
   /** Absent: verifies everything. */

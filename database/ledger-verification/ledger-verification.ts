@@ -28,15 +28,13 @@ export async function verifyLedger(pool: pg.Pool, { before, trusted }: VerifyOpt
     const findings = new LedgerFindings();
     const kept = await findKept(session);
     const on: Verification = { session, findings, kept, ...(trusted ? { trusted } : {}) };
+    const exported = before?.kind === 'exported' ? newestOf(before.checkpoints) : undefined;
     if (before?.kind === 'exported') await compareExported(on, before.checkpoints);
     const momentMs = before?.kind === 'moment' ? before.ms : undefined;
     for (let last = ''; ; ) {
       const page = await session.read<AccountRow>(PAGE_OF_ACCOUNTS, [last]);
       const ids = page.map(({ id }) => id);
-      const checkpoints =
-        before?.kind === 'exported'
-          ? before.checkpoints
-          : await newestUntil(on, ids, momentMs ?? Number.NEGATIVE_INFINITY);
+      const checkpoints = exported ?? (await newestUntil(on, ids, momentMs ?? Number.NEGATIVE_INFINITY));
       for (const account of page) {
         const checkpoint = checkpoints.get(account.id);
         if (checkpoint) compareSignature(on, checkpoint);
@@ -47,7 +45,7 @@ export async function verifyLedger(pool: pg.Pool, { before, trusted }: VerifyOpt
       if (end === undefined) break;
       last = end;
     }
-    await findOrphans(session, findings, orphansFrom(kept.fromId, oldestOf(before)));
+    await findOrphans(session, findings, orphansFrom(kept.fromId, momentMs ?? oldestOf(exported)));
     const { organizations, entries, generations } = findings;
     return {
       organizations,
@@ -100,38 +98,61 @@ async function newestUntil(
   return new Map(rows.map(checkpointOf).map((checkpoint) => [checkpoint.organizationId, checkpoint]));
 }
 
-/** Compares exported checkpoints and their entries with the database. */
-async function compareExported(
-  { session, findings }: Verification,
-  exported: ReadonlyMap<string, Checkpoint>,
-): Promise<void> {
-  for (const { organizationId, sequence, hash, balanceNanoUsd } of exported.values()) {
-    const subject = `${organizationId} entry ${sequence}`;
-    const [there] = await session.read<{ balance: string | null; hash: string | null; entries: number | null }>(
-      `select (select balance_nano_usd::text from ledger_entries where organization_id = $1 and sequence = $2) as balance,
-         (select encode(hash, 'hex') from ledger_checkpoints where organization_id = $1 and sequence = $2) as hash,
-         (select sequence::float8 from accounts where organization_id = $1) as entries`,
-      [organizationId, sequence],
-    );
-    const entries = there?.entries ?? 0;
-    if (entries < sequence || there?.balance !== String(balanceNanoUsd))
-      findings.add(
-        REACHES,
-        subject,
-        `a balance of ${balanceNanoUsd}`,
-        `${entries} entries, ${there?.balance ?? 'none'}`,
-      );
-    if (there?.hash !== hash.toString('hex'))
-      findings.add('checkpoints are kept as they were exported', subject, hash.toString('hex'), there?.hash ?? 'none');
+/**
+ * Compares exported checkpoints and their entries with the database. Older ones count too: a newer
+ * one may have been made after the past was changed and the older ones were deleted.
+ */
+async function compareExported({ session, findings }: Verification, exported: readonly Checkpoint[]): Promise<void> {
+  for (let first = 0; first < exported.length; first += PAGE) {
+    const page = exported.slice(first, first + PAGE);
+    const kept = await session.read<KeptRow>(KEPT, [
+      page.map(({ organizationId }) => organizationId),
+      page.map(({ sequence }) => sequence),
+    ]);
+    for (const [i, { organizationId, sequence, hash, balanceNanoUsd }] of page.entries()) {
+      const subject = `${organizationId} entry ${sequence}`;
+      const there = kept[i];
+      const entries = there?.entries ?? 0;
+      if (entries < sequence || there?.balance !== String(balanceNanoUsd))
+        findings.add(
+          REACHES,
+          subject,
+          `a balance of ${balanceNanoUsd}`,
+          `${entries} entries, ${there?.balance ?? 'none'}`,
+        );
+      if (there?.hash !== hash.toString('hex'))
+        findings.add(
+          'checkpoints are kept as they were exported',
+          subject,
+          hash.toString('hex'),
+          there?.hash ?? 'none',
+        );
+    }
   }
 }
 
-function oldestOf(before: VerifyOptions['before']): number | undefined {
-  if (before === undefined) return undefined;
-  if (before.kind === 'moment') return before.ms;
-  return [...before.checkpoints.values()].reduce(
-    (oldest, { createdAtMs }) => Math.min(oldest, createdAtMs),
-    Date.now(),
+interface KeptRow {
+  readonly balance: string | null;
+  readonly hash: string | null;
+  readonly entries: number | null;
+}
+
+const KEPT = `select (select balance_nano_usd::text from ledger_entries e where e.organization_id = o.id and e.sequence = o.sequence) as balance,
+    (select encode(hash, 'hex') from ledger_checkpoints c where c.organization_id = o.id and c.sequence = o.sequence) as hash,
+    (select sequence::float8 from accounts a where a.organization_id = o.id) as entries
+  from unnest($1::text[], $2::bigint[]) with ordinality o (id, sequence, place) order by place`;
+
+function newestOf(exported: readonly Checkpoint[]): ReadonlyMap<string, Checkpoint> {
+  const newest = new Map<string, Checkpoint>();
+  for (const checkpoint of exported)
+    if (checkpoint.sequence > (newest.get(checkpoint.organizationId)?.sequence ?? 0))
+      newest.set(checkpoint.organizationId, checkpoint);
+  return newest;
+}
+
+function oldestOf(exported: ReadonlyMap<string, Checkpoint> | undefined): number | undefined {
+  return (
+    exported && [...exported.values()].reduce((oldest, { createdAtMs }) => Math.min(oldest, createdAtMs), Date.now())
   );
 }
 

@@ -15,22 +15,19 @@ export function checkpointJson(checkpoint: Checkpoint) {
   };
 }
 
-/** Reads each organization's newest exported checkpoint. A string describes the problem. */
-export function readExported(text: string): ReadonlyMap<string, Checkpoint> | string {
-  const newest = new Map<string, Checkpoint>();
+/** Reads exported checkpoints, each once. A string describes the problem. */
+export function readExported(text: string): readonly Checkpoint[] | string {
   try {
     const trimmed = text.trim();
-    const lines = trimmed.split('\n').filter((line) => line.trim() !== '');
-    const values: unknown[] = trimmed.startsWith('[') ? JSON.parse(trimmed) : lines.map((line) => JSON.parse(line));
-    for (const value of values) {
-      const checkpoint = checkpointOfJson(value as ReturnType<typeof checkpointJson>);
-      const known = newest.get(checkpoint.organizationId);
-      if (!known || known.sequence < checkpoint.sequence) newest.set(checkpoint.organizationId, checkpoint);
-    }
+    const lines = new Set(trimmed.split('\n').map((line) => line.trim()));
+    lines.delete('');
+    const values: unknown[] = trimmed.startsWith('[')
+      ? JSON.parse(trimmed)
+      : [...lines].map((line) => JSON.parse(line));
+    return values.map((value) => checkpointOfJson(value as ReturnType<typeof checkpointJson>));
   } catch {
     return 'it has no output of `ledger checkpoints`';
   }
-  return newest;
 }
 
 /** Throws if a member is missing or has another type. */

@@ -124,6 +124,21 @@ describe('checkpoints', () => {
     );
   });
 
+  it('reveal by an older exported copy that the past was changed before the newest one', async () => {
+    const file = join(folder, 'exported.jsonl');
+    const exported = async () => {
+      await write(0);
+      const printed = await run('ledger', 'checkpoints');
+      return printed.kind === 'done' ? printed.text : '';
+    };
+    const before = await exported();
+    await tamper(`update ledger_entries set note = 'promised' where kind = 'credit'; delete from ledger_checkpoints`);
+    await charge(4n);
+    await writeFile(file, `${before}\n${await exported()}\n`);
+    expect(await rulesBroken()).toEqual([]);
+    expect(await rulesBroken('--since', file)).toEqual(['checkpoints are kept as they were exported']);
+  });
+
   it('are the start of a later verification', async () => {
     await write();
     await charge(4n);
