@@ -69,6 +69,22 @@ describe('each field', () => {
   });
 });
 
+it('a count of tokens, which takes the fields of a message', () => {
+  const [message, count] = ['MessagesRequest', 'CountTokensRequest'].map((name) =>
+    compileSchema(`/components/schemas/${name}`),
+  );
+  const bodies = [{}, { max_tokens: 9 }, { max_tokens: 9, stream: true, temperature: 1 }, { max_tokens: 9, other: 1 }];
+  const accepted = bodies.map((more) =>
+    [message, count].map((body) => body?.({ model: 'm', messages: MESSAGES, ...more })),
+  );
+  expect(accepted).toEqual([
+    [false, true],
+    [true, true],
+    [true, true],
+    [false, false],
+  ]);
+});
+
 it('the body as a whole', () => {
   const bodies: readonly unknown[] = [
     ...[{}, [], null, 'x', { model: 'm' }, { messages: MESSAGES }],

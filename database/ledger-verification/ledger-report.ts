@@ -22,7 +22,7 @@ export interface LedgerDifference {
   readonly found: string;
 }
 
-/** Verified earlier: up to the newest checkpoints before a moment, or up to the newest exported ones. */
+/** Verified earlier: up to the newest checkpoints, of those before a moment or of exported ones. */
 export type VerifiedBefore =
   | { readonly kind: 'moment'; readonly ms: number }
   | { readonly kind: 'exported'; readonly checkpoints: readonly Checkpoint[] };
