@@ -49,6 +49,8 @@ const NAMED = [
   { name: 'f', description: null, parameters: {}, strict: true, other: 1 },
   { name: 'f', description: 1 },
   { name: 'f', parameters: [] },
+  { name: 'f', schema: null },
+  { name: 'f', schema: 'x' },
   { name: 'f', strict: 'yes' },
 ];
 const FUNCTIONS = NAMED.map((named) => ({ type: 'function', function: named }));
@@ -73,11 +75,18 @@ it('a count of tokens, which takes the fields of a message', () => {
   const [message, count] = ['MessagesRequest', 'CountTokensRequest'].map((name) =>
     compileSchema(`/components/schemas/${name}`),
   );
-  const bodies = [{}, { max_tokens: 9 }, { max_tokens: 9, stream: true, temperature: 1 }, { max_tokens: 9, other: 1 }];
+  const bodies = [
+    {},
+    { max_tokens: null },
+    { max_tokens: 9 },
+    { max_tokens: 9, stream: true, temperature: 1 },
+    { max_tokens: 9, other: 1 },
+  ];
   const accepted = bodies.map((more) =>
     [message, count].map((body) => body?.({ model: 'm', messages: MESSAGES, ...more })),
   );
   expect(accepted).toEqual([
+    [false, true],
     [false, true],
     [true, true],
     [true, true],

@@ -32,7 +32,7 @@ function checkTool(cursor: JsonCursor, param: string): ReturnType<FieldRule> {
 const TOOL_TYPES: ReadonlySet<string> = new Set(['function', 'custom']);
 
 /** A function, a custom tool or a schema of a response: each has a name. */
-function checkFunction(cursor: JsonCursor, param: string): ReturnType<FieldRule> {
+function checkFunction(cursor: JsonCursor, param: string, schema = 'parameters'): ReturnType<FieldRule> {
   if (cursor.kind() !== 'object') return invalidField(param, 'must be an object');
   let isNamed = false;
   const refusal = eachMember(cursor, at(param), (key) => {
@@ -45,9 +45,9 @@ function checkFunction(cursor: JsonCursor, param: string): ReturnType<FieldRule>
       case 'description':
         if (kind !== 'string' && kind !== 'null') return invalidField(`${param}.description`, 'must be a string');
         break;
-      case 'parameters':
+      case schema:
         if (kind !== 'object' && kind !== 'null')
-          return invalidField(`${param}.parameters`, 'must be a JSON Schema object');
+          return invalidField(`${param}.${schema}`, 'must be a JSON Schema object');
         break;
       case 'strict':
         if (kind !== 'boolean' && kind !== 'null') return invalidField(`${param}.strict`, 'must be true or false');
@@ -104,7 +104,7 @@ export const checkResponseFormat: FieldRule = (cursor, facts, field) => {
     }
     if (key === 'json_schema' && cursor.kind() === 'object') {
       hasSchema = true;
-      return checkFunction(cursor, `${field}.json_schema`);
+      return checkFunction(cursor, `${field}.json_schema`, 'schema');
     }
     return void cursor.skip();
   });

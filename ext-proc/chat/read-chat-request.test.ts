@@ -205,6 +205,10 @@ describe('types and ranges of fields', () => {
     ['response_format.type', { response_format: { type: 'xml' } }],
     ['response_format.json_schema', { response_format: { type: 'json_schema' } }],
     ['response_format.json_schema.name', { response_format: { type: 'json_schema', json_schema: {} } }],
+    [
+      'response_format.json_schema.schema',
+      { response_format: { type: 'json_schema', json_schema: { name: 's', schema: [] } } },
+    ],
   ])('names %s', (param, fields) => expect(verdictOn(fields)).toBe(`invalid_request ${param}`));
 
   it('accepts numbers by their value, in any notation', () => {

@@ -10,6 +10,12 @@ export function givenMembers(members: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => isGiven(value)));
 }
 
+/** Both APIs demand the schema of a format. Chat does not, and would pass a format without one. */
+export function refusedFormat(format: unknown, place: string): InvalidField | undefined {
+  const lacksSchema = isObject(format) && format.type === 'json_schema' && !isObject(format.schema);
+  return lacksSchema ? invalid(`${place}.schema`, 'must be a JSON Schema object') : undefined;
+}
+
 /** Most members of a turn, block, item or tool. Official ones have fewer than twelve. */
 const MOST_MEMBERS = 64;
 export const NOT_AN_ELEMENT = `must be an object of at most ${MOST_MEMBERS} members`;

@@ -120,6 +120,8 @@ describe('the body of a request at the door of Messages', () => {
     [{ tool_choice: { type: 'tool' } }, 'tool_choice.name'],
     [{ context_management: { edits: {} } }, 'context_management.edits'],
     [{ thinking: { type: 'hard' } }, 'thinking.type'],
+    [{ output_config: { format: { type: 'json_schema' } } }, 'output_config.format.schema'],
+    [{ output_format: { type: 'json_schema', schema: [] } }, 'output_format.schema'],
     [{ thinking: { type: 'enabled' } }, 'thinking.budget_tokens'],
     [{ context_management: { edits: [{ type: 'compact_20260112' }] } }, 'context_management.edits[0].type'],
     [{ context_management: { edits: [{ type: ['clear_thinking_20251015'] }] } }, 'context_management.edits[0].type'],

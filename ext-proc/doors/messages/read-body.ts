@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from '#core/json-object.ts';
 import { LONGEST_STOP, MAX_STOPS } from '../../chat/chat-fields.ts';
 import { type Asked, type AskedModel, type InvalidField, invalid, isInvalid, type ReadBody } from '../door.ts';
-import { givenMembers, isGiven } from '../given-members.ts';
+import { givenMembers, isGiven, refusedFormat } from '../given-members.ts';
 import { ASKED_EFFORTS, effortOf } from './effort.ts';
 import { ChatTools, readToolChoice } from './read-tools.ts';
 import { ChatMessages } from './read-turns.ts';
@@ -40,7 +40,12 @@ export const MESSAGES_FIELDS: ReadonlySet<string> = new Set([
 
 /** A body of `POST /v1/messages` as a chat completion. Chat's rules check values of both APIs. */
 export function readMessagesBody(body: JsonObject, { reasoningEfforts }: AskedModel): ReadBody | InvalidField {
-  const refused = refusedSetting(body) ?? refusedEdit(body.context_management);
+  const config = isObject(body.output_config) ? body.output_config : {};
+  const format = config.format ?? body.output_format;
+  const refused =
+    refusedSetting(body) ??
+    refusedEdit(body.context_management) ??
+    refusedFormat(format, format === config.format ? 'output_config.format' : 'output_format');
   if (refused) return refused;
   const messages = new ChatMessages();
   const tools = new ChatTools();
@@ -51,7 +56,6 @@ export function readMessagesBody(body: JsonObject, { reasoningEfforts }: AskedMo
   if (refusedPart) return refusedPart;
   const choice = isObject(body.tool_choice) ? readToolChoice(body.tool_choice) : undefined;
   if (choice !== undefined && isInvalid(choice)) return choice;
-  const format = isObject(body.output_config) ? (body.output_config.format ?? body.output_format) : body.output_format;
   const { metadata, thinking } = body;
   const chat = givenMembers({
     ...Object.fromEntries(SAME.map((name) => [name, body[name]])),

@@ -65,6 +65,8 @@ describe('the body of a request at the door of Responses', () => {
     [{ prompt: { id: 'pmpt_1' } }, 'prompt'],
     [{ store: 'no' }, 'store'],
     [{ truncation: 'some' }, 'truncation'],
+    [{ text: { format: { type: 'json_schema', name: 'f' } } }, 'text.format.schema'],
+    [{ text: { format: { type: 'json_schema', name: 'f', schema: 'x' } } }, 'text.format.schema'],
     [{ include: ['everything'] }, 'include'],
     [{ input: [{ type: 'item_reference', id: 'msg_1' }] }, 'input[0]'],
     [{ input: [{ id: 'msg_1' }] }, 'input[0]'],

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from '#core/json-object.ts';
 import { type InvalidField, invalid, type ReadBody } from '../door.ts';
-import { givenMembers, isGiven } from '../given-members.ts';
+import { givenMembers, isGiven, refusedFormat } from '../given-members.ts';
 import { ChatMessages } from './read-items.ts';
 import { ChatTools, isInvalidChoice, readToolChoice, refuseWebSearch } from './read-tools.ts';
 import { repeatedMembers } from './repeated-members.ts';
@@ -89,7 +89,7 @@ function refusedSetting(body: JsonObject): InvalidField | undefined {
     return invalid('max_tool_calls', 'must be an integer of at least 1');
   for (const [name, value] of Object.entries({ text, reasoning }))
     if (isGiven(value) && !isObject(value)) return invalid(name, 'must be an object');
-  return undefined;
+  return isObject(text) ? refusedFormat(text.format, 'text.format') : undefined;
 }
 
 /** Responses accepts these values without tools, where they have no effect. Chat refuses them. */
