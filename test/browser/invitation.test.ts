@@ -50,6 +50,9 @@ requirement(NO_CHROMIUM, () => {
     await page.getByRole('heading', { name: 'Join Bolt', level: 1 }).waitFor();
     await page.getByText('For vera@people.example, to join Bolt as a member.').waitFor();
     expect(await barriersWhenStill(page)).toEqual([]);
+    await page.getByLabel('New password').fill('eleven char');
+    await page.getByRole('button', { name: 'Set password and sign in' }).click();
+    await page.getByText('This is too short.').waitFor();
     await page.getByLabel('New password').fill(PASSWORD);
     await page.getByRole('button', { name: 'Set password and sign in' }).click();
     await page.waitForURL((url) => url.pathname === '/account');

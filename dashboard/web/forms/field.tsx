@@ -122,6 +122,7 @@ function describeInvalid({ validity, validationMessage, type }: Control): string
   if (validity.customError) return validationMessage;
   if (validity.badInput || (validity.valueMissing && type === 'datetime-local')) return 'Enter a date and a time.';
   if (validity.valueMissing) return 'This is required.';
+  if (validity.tooShort) return 'This is too short.';
   if (validity.typeMismatch && type === 'email') return 'Enter an email address.';
   return validationMessage;
 }
