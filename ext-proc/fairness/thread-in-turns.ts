@@ -1,7 +1,14 @@
-import { Worker } from 'node:worker_threads';
+import { type ResourceLimits, Worker } from 'node:worker_threads';
 
 /** Time-out of one job. The largest body takes some seconds of CPU. */
 const TIMEOUT_MS = 20_000;
+
+export interface ThreadOptions {
+  /** True keeps an idle thread, because it takes long to start. */
+  readonly isKept?: boolean;
+  readonly resourceLimits?: ResourceLimits;
+  readonly onError?: (error: unknown) => void;
+}
 
 /** Time after which an idle thread ends and frees its memory. */
 const IDLE_MS = 5_000;
@@ -23,6 +30,7 @@ interface Waiting<Job, Result> {
 /** Work for a thread beside the event loop: one job at a time, and organizations take turns. */
 export class ThreadInTurns<Job, Result> {
   readonly #script: URL;
+  readonly #options: ThreadOptions;
   /** Waiting jobs by organization, in the order of turns. */
   readonly #waiting = new Map<string, Waiting<Job, Result>[]>();
   #running: Waiting<Job, Result> | undefined;
@@ -30,8 +38,9 @@ export class ThreadInTurns<Job, Result> {
   #idle: NodeJS.Timeout | undefined;
   #tooSlow: NodeJS.Timeout | undefined;
 
-  constructor(script: URL) {
+  constructor(script: URL, options: ThreadOptions = {}) {
     this.#script = script;
+    this.#options = options;
   }
 
   /**
@@ -48,6 +57,11 @@ export class ThreadInTurns<Job, Result> {
     });
   }
 
+  /** Ends the running job if its result is no longer needed, so that it delays no others. */
+  skip(): void {
+    if (this.#running?.isGone()) this.#failed(this.#worker);
+  }
+
   close(): void {
     for (const jobs of this.#waiting.values()) for (const { resolve } of jobs) resolve(undefined);
     this.#waiting.clear();
@@ -60,7 +74,7 @@ export class ThreadInTurns<Job, Result> {
     clearTimeout(this.#idle);
     const [turn] = this.#waiting;
     if (turn === undefined) {
-      this.#idle = setTimeout(() => this.#end(), IDLE_MS).unref();
+      if (!this.#options.isKept) this.#idle = setTimeout(() => this.#end(), IDLE_MS).unref();
       return;
     }
     const [organizationId, jobs] = turn;
@@ -82,11 +96,15 @@ export class ThreadInTurns<Job, Result> {
   }
 
   #start(): Worker {
-    const worker = new Worker(this.#script);
+    const { resourceLimits, onError } = this.#options;
+    const worker = new Worker(this.#script, resourceLimits && { resourceLimits });
     worker.unref();
     // Messages of a former thread are ignored.
     worker.on('message', (result: Result) => worker === this.#worker && this.#done(result));
-    worker.on('error', () => this.#failed(worker));
+    worker.on('error', (error) => {
+      onError?.(error);
+      this.#failed(worker);
+    });
     return worker;
   }
 

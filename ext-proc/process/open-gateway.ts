@@ -116,11 +116,10 @@ export async function openGateway(options: OpenGatewayOptions): Promise<OpenGate
   async function closeServing(): Promise<void> {
     configuration.close();
     stopKeeping();
-    reasoning.close();
-    doorTranslator.close();
+    // The last attempts are recorded when their tokens are counted, or estimated from now on.
+    for (const one of [reasoning, doorTranslator, tokens]) one.close();
     const flushed = [requestLog, tracing].map((one) => one.close(LOG_FLUSH_MS));
-    // The last attempts are recorded when their tokens are counted.
-    const recorded = Promise.all([delivery.close(), tokens.close()]).then(() => attempts.close(LOG_FLUSH_MS));
+    const recorded = delivery.close().then(() => attempts.close(LOG_FLUSH_MS));
     await Promise.all([...flushed, recorded, reporter.close(), health.close()]);
   }
   const parts = {

@@ -4,14 +4,8 @@ import { piecesOf } from './text-pieces.ts';
 
 /** Counts tokens in a thread: the tokenizer holds 75 MB and takes ms for a long response. */
 export interface CountJob {
-  readonly id: number;
   readonly tokenizer: Tokenizer;
   readonly texts: readonly string[];
-}
-
-export interface CountResult {
-  readonly id: number;
-  readonly counts: readonly number[];
 }
 
 /** Each is loaded when it is first needed, and again by a thread that replaces this one. */
@@ -23,16 +17,15 @@ const ENCODINGS = {
 /** Text that looks like a special token is counted as plain text. */
 const PLAIN = { disallowedSpecial: new Set<string>() };
 
-async function countAll({ id, tokenizer, texts }: CountJob): Promise<CountResult> {
+async function countAll({ tokenizer, texts }: CountJob): Promise<readonly number[]> {
   const { countTokens, setMergeCacheSize } = await ENCODINGS[tokenizer]();
   // The cache would keep pieces of prompts and responses (docs/design.md, "Invariants", 9).
   setMergeCacheSize(0);
-  const counts = texts.map((text) => {
+  return texts.map((text) => {
     let tokens = 0;
     for (const piece of piecesOf(text)) tokens += countTokens(piece, PLAIN);
     return tokens;
   });
-  return { id, counts };
 }
 
 parentPort?.on('message', async (job: CountJob) => parentPort?.postMessage(await countAll(job)));

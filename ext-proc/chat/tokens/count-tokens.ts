@@ -1,7 +1,7 @@
-import { Worker } from 'node:worker_threads';
 import type { Log } from '#core/log/log.ts';
 import type { BoundTokens, CountTokens, Tokenizer } from '#core/tokenizer.ts';
-import type { CountJob, CountResult } from './count-tokens-worker.ts';
+import { ThreadInTurns } from '../../fairness/thread-in-turns.ts';
+import type { CountJob } from './count-tokens-worker.ts';
 import { mostCuts } from './text-pieces.ts';
 
 export interface TokenCounterOptions {
@@ -12,14 +12,6 @@ export interface TokenCounterOptions {
   readonly maxQueuedCharacters?: number;
   /** Most text of prompts that may wait. Beyond it prompts are not counted. */
   readonly maxPromptCharacters?: number;
-}
-
-interface PendingJob {
-  readonly tokenizer: Tokenizer;
-  readonly texts: readonly string[];
-  readonly characters: number;
-  readonly timer: NodeJS.Timeout;
-  readonly resolve: (counts: readonly number[] | undefined) => void;
 }
 
 /** The tokenizer itself takes 75 MB. */
@@ -41,16 +33,19 @@ export class TokenCounter {
   readonly #timeoutMs: number;
   readonly #maxQueuedCharacters: number;
   readonly #maxPromptCharacters: number;
-  readonly #pending = new Map<number, PendingJob>();
+  readonly #thread: ThreadInTurns<CountJob, readonly number[]>;
   #queuedCharacters = 0;
   #promptCharacters = 0;
-  #nextId = 0;
-  #worker: Worker | undefined;
   #closed = false;
 
   constructor(options: TokenCounterOptions) {
-    this.#log = options.log;
+    const { log } = options;
+    this.#log = log;
     this.#timeoutMs = options.timeoutMs ?? TIMEOUT_MS;
+    this.#thread = new ThreadInTurns(new URL('./count-tokens-worker.ts', import.meta.url), {
+      ...{ isKept: true, resourceLimits },
+      onError: (error) => log.error({ err: error }, 'the token counter failed: a text is not counted'),
+    });
     this.#maxQueuedCharacters = options.maxQueuedCharacters ?? MAX_QUEUED_CHARACTERS;
     this.#maxPromptCharacters = options.maxPromptCharacters ?? MAX_PROMPT_CHARACTERS;
   }
@@ -70,12 +65,13 @@ export class TokenCounter {
 
   /** Called at the end of the process. After `delayMs` uncounted texts are estimated. */
   estimateAfter(delayMs: number): void {
-    setTimeout(() => this.#estimateFromNow(), delayMs).unref();
+    setTimeout(() => this.close(), delayMs).unref();
   }
 
-  async close(): Promise<void> {
-    this.#estimateFromNow();
-    await this.#worker?.terminate();
+  /** Texts that are not counted yet, or come later, are estimated. */
+  close(): void {
+    this.#closed = true;
+    this.#thread.close();
   }
 
   /** `undefined`: the texts could not be counted in time. */
@@ -86,60 +82,19 @@ export class TokenCounter {
       this.#log.warn({ characters }, 'too much text waits for the token counter');
       return undefined;
     }
-    const id = this.#nextId++;
-    return new Promise((resolve) => {
-      this.#queuedCharacters += characters;
-      const timer = setTimeout(() => this.#giveUp(id), this.#timeoutMs);
-      this.#pending.set(id, { tokenizer, texts, characters, resolve, timer });
-      this.#post(id, tokenizer, texts);
-    });
-  }
-
-  #post(id: number, tokenizer: Tokenizer, texts: readonly string[]): void {
-    this.#worker ??= this.#startWorker();
-    this.#worker.postMessage({ id, tokenizer, texts } satisfies CountJob);
-  }
-
-  #startWorker(): Worker {
-    const worker = new Worker(new URL('./count-tokens-worker.ts', import.meta.url), { resourceLimits });
-    worker.unref();
-    worker.on('message', ({ id, counts }: CountResult) => this.#finish(id, counts));
-    worker.on('error', (error) => {
-      this.#log.error({ err: error }, 'the token counter failed: what it was asked is not counted');
-      if (this.#worker !== worker) return;
-      this.#worker = undefined;
-      this.#finishAll();
-    });
-    return worker;
-  }
-
-  #giveUp(id: number): void {
-    this.#log.warn({ characters: this.#pending.get(id)?.characters }, 'tokens could not be counted in time');
-    const [first] = this.#pending.keys();
-    this.#finish(id);
-    if (id !== first) return;
-    // The thread is counting this text. A new thread counts the others.
-    void this.#worker?.terminate();
-    this.#worker = undefined;
-    for (const [otherId, { tokenizer, texts }] of this.#pending) this.#post(otherId, tokenizer, texts);
-  }
-
-  #finish(id: number, counts?: readonly number[]): void {
-    const job = this.#pending.get(id);
-    if (job === undefined) return;
-    this.#pending.delete(id);
-    clearTimeout(job.timer);
-    this.#queuedCharacters -= job.characters;
-    job.resolve(counts);
-  }
-
-  #finishAll(): void {
-    for (const id of [...this.#pending.keys()]) this.#finish(id);
-  }
-
-  #estimateFromNow(): void {
-    this.#closed = true;
-    this.#finishAll();
+    this.#queuedCharacters += characters;
+    let isLate = false;
+    const timer = setTimeout(() => {
+      // The thread has this text now: those before it were late before.
+      isLate = true;
+      this.#thread.skip();
+    }, this.#timeoutMs);
+    const prepare = () => ({ job: { tokenizer, texts }, transfer: [] });
+    const counts = await this.#thread.run('', prepare, () => isLate);
+    clearTimeout(timer);
+    this.#queuedCharacters -= characters;
+    if (isLate) this.#log.warn({ characters }, 'tokens could not be counted in time');
+    return counts;
   }
 }
 
