@@ -86,6 +86,12 @@ test('the next request has the system message, the answers so far and the new te
   expect(messagesOf('  ', [], saying(''))).toEqual([]);
 });
 
+test('without a text the code shows the last request, because a request does not end with a response', () => {
+  const plays = [play('First', 'One'), play('Second', 'Two')];
+  const contents = messagesOf('', plays, saying('')).map(({ content }) => content);
+  expect(contents).toEqual(['First', 'One', 'Second']);
+});
+
 test('each of two models receives its own answers, and those from before there were two', () => {
   const plays = [play('First', 'One'), play('Second', 'Two', 'Deux')];
   const contents = messagesOf('', plays, saying('Third'), 1).map(({ content }) => content);

@@ -131,7 +131,8 @@ export function responseAtEnd(response: PlayResponse, problem?: ApiProblem): Pla
 
 /**
  * Messages of the next request to the model in that column. Plays without a response are left out.
- * After tool calls, the text is sent as the result of each call.
+ * After tool calls, the text is sent as the result of each call. Without a text or image, they are
+ * the messages of the last request.
  */
 export function messagesOf(
   system: string,
@@ -154,6 +155,8 @@ export function messagesOf(
     messages.push({ role: 'assistant', content, ...(calls.length > 0 && { tool_calls: calls }) });
   }
   if (said !== '' || images.length > 0) say(said, images);
+  // Many models refuse a request that ends with a response.
+  else if (messages.at(-1)?.role === 'assistant') messages.pop();
   return messages;
 }
 

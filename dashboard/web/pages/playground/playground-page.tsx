@@ -158,7 +158,7 @@ interface SideProps {
   readonly children: ReactNode;
 }
 
-/** The settings, and code for the next request to the first model. */
+/** The settings, and code for the next request to the first model, or for the last one. */
 function Side({ first, draft, next, children }: SideProps): ReactNode {
   const { apiUrl } = useSession();
   const { model, ...rest } = chatFor(first, draft);
