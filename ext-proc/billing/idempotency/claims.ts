@@ -45,15 +45,16 @@ export interface ClaimsOptions {
   readonly log: Log;
 }
 
+type LiveClaim = Claim & Pick<RequestSeal, 'bodyHash'>;
+
 /** Rows of one renewal statement. */
 const RENEWED_AT_ONCE = 500;
 
 /** Claims an idempotency key for the lifetime of a request, or finds an earlier result. */
 export class Claims {
   readonly #options: ClaimsOptions;
-  readonly #live = new Map<string, Claim>();
-  /** Hashes of the bodies of live claims, by organization and key. */
-  readonly #held = new Map<string, Buffer>();
+  /** By organization and key. */
+  readonly #live = new Map<string, LiveClaim>();
   readonly #timer: NodeJS.Timeout;
   #renewing = false;
 
@@ -66,12 +67,12 @@ export class Claims {
   async claim({ organizationId, idempotencyKey, body, generationId, retentionMs }: KeyedRequest): Promise<Claimed> {
     const seal = requestSeal(organizationId, idempotencyKey, body);
     const { keyHash, bodyHash } = seal;
-    const claim: Claim = { organizationId, keyHash, generationId };
+    const claim = { organizationId, keyHash, bodyHash, generationId };
     // A crash of PostgreSQL may lose a claim whose response was delivered and whose charge waits in
     // the log. If a second request got the key, the first response would be free.
-    const held = this.#held.get(nameOf(claim));
-    if (held !== undefined) return { kind: held.equals(bodyHash) ? 'running' : 'reused' };
-    const result = await this.#take({ ...claim, bodyHash, leaseMs: this.#options.leaseMs, retentionMs });
+    const live = this.#live.get(nameOf(claim));
+    if (live !== undefined) return { kind: live.bodyHash.equals(bodyHash) ? 'running' : 'reused' };
+    const result = await this.#take({ ...claim, leaseMs: this.#options.leaseMs, retentionMs });
     switch (result.kind) {
       case 'claimed':
         return { kind: 'claimed', claim: this.#heldClaim(claim, seal) };
@@ -101,13 +102,11 @@ export class Claims {
     return taken.kind === 'expired' ? { kind: 'running' } : taken;
   }
 
-  #heldClaim(claim: Claim, seal: RequestSeal): IdempotencyClaim {
-    const { generationId } = claim;
-    this.#live.set(generationId, claim);
-    this.#held.set(nameOf(claim), seal.bodyHash);
+  #heldClaim(claim: LiveClaim, seal: RequestSeal): IdempotencyClaim {
+    const { keyHash, bodyHash, generationId } = claim;
+    this.#live.set(nameOf(claim), claim);
     return {
-      keyHash: seal.keyHash,
-      bodyHash: seal.bodyHash,
+      ...{ keyHash, bodyHash },
       seal: (response) => seal.seal(response, generationId),
       free: () => this.#free(claim),
       ended: () => void this.#end(claim),
@@ -116,9 +115,8 @@ export class Claims {
 
   /** False: the claim had ended before. */
   #end(claim: Claim): boolean {
-    if (!this.#live.delete(claim.generationId)) return false;
-    this.#held.delete(nameOf(claim));
-    return true;
+    const name = nameOf(claim);
+    return this.#live.get(name)?.generationId === claim.generationId && this.#live.delete(name);
   }
 
   async #free(claim: Claim): Promise<void> {
