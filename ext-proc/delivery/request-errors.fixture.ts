@@ -27,6 +27,13 @@ export const REQUEST_ERRORS: readonly (ProviderError & { readonly shown: string;
     }),
     shown: 'Cannot parse',
   },
+  ...[
+    'Request has expired',
+    'The request signature we calculated does not match. Check your key and signing method.',
+  ].map((words) => ({
+    ...bad("a server that repeats S3's words about a client's link", { error: { message: `No image: ${words}` } }),
+    shown: words,
+  })),
   {
     ...bad(
       'an echo of a parameter',

@@ -32,8 +32,8 @@ const CREDENTIALS_WORDS = anyOf(
   /\bpermission[- ]denied\b|(?:\b(?:not|lacks?|without|no|insufficient|missing)|n't) (?:[\w-]+ ){0,3}permissions?\b|\bnot authori[sz]ed to\b|\baccess (?:is |was )?denied\b|(?:\bnot|n't) have access\b/,
   /\baccount (?:\S+ )?(?:is|has been|was) (?:not active|inactive|suspended|deactivated|disabled|blocked|restricted|terminated|locked|banned)\b|\b(?:your|this) account\b/,
   /\b(?:country|region|territory|location)\b[^.]{0,40}\bnot supported\b|\bsecurity token\b|\bservice account\b/,
-  // SigV4. A signature of thinking is the client's.
-  /\bsignature (?:expired|not yet current)\b|\brequest signature we calculated\b|\brequest has expired\b|\bauthorization header requires\b/,
+  // SigV4. A signature of thinking or of a link to S3 is the client's.
+  /\bsignature (?:expired|not yet current)\b|\brequest has expired\. timestamp\b|\bauthorization header requires\b/,
 );
 /**
  * Names of errors that are about the client's content, although they look like account errors: xAI

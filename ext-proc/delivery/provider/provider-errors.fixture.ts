@@ -116,7 +116,10 @@ export const ACCOUNT_ERRORS: readonly AccountErrorFixture[] = [
     { __type: 'RequestExpired', message: 'It came too late.' },
     { message: 'Signature expired: 20261130T160000Z is now earlier than 20261130T163500Z (… - 5 min.)' },
     { message: 'Signature not yet current: 20261130T170000Z is still later than 20261130T165500Z' },
-    { message: 'The request signature we calculated does not match the signature you provided.' },
+    {
+      message:
+        'The request signature we calculated does not match the signature you provided. Check your AWS Secret Access Key and signing method.',
+    },
     { message: "Authorization header requires 'Credential' parameter." },
     { message: 'Request has expired. Timestamp date is 2026-11-30T16:00:00Z.' },
   ]),
