@@ -76,7 +76,6 @@ export class GatewayProcess implements Runner {
   readonly chargeLog: ChargeLog;
   readonly #options: ProcessOptions;
   readonly #accounting: Accounting;
-  readonly #holds: HoldKeeper;
   readonly #timers: readonly (() => void)[];
   /** Timers that fire once. */
   readonly #due = new Set<() => void>();
@@ -108,7 +107,7 @@ export class GatewayProcess implements Runner {
         charge: (settlement: Parameters<typeof charge>[0]) =>
           this.#answered(scheduler.call(this, 'charge', () => charge(settlement), { repeatable: true })),
       };
-      const accounting = new Accounting({
+      return new Accounting({
         ledger: gatedLedger,
         attempts: { record: () => undefined },
         holds,
@@ -134,10 +133,8 @@ export class GatewayProcess implements Runner {
         metrics,
         log,
       });
-      return { holds, accounting };
     });
-    this.#holds = played.made.holds;
-    this.#accounting = played.made.accounting;
+    this.#accounting = played.made;
     this.#timers = played.timers;
   }
 
@@ -160,7 +157,6 @@ export class GatewayProcess implements Runner {
 
   async close(): Promise<void> {
     this.alive = false;
-    void this.#holds.close();
     await this.chargeLog.close();
   }
 

@@ -57,6 +57,7 @@ export class Scheduler {
     const possible = this.#events.filter(({ kind, owner }) => kind === 'call' || (owner.alive && !owner.stalled));
     const event = possible[pick % Math.max(1, possible.length)];
     if (!event) return false;
+    if (!event.owner.alive) throw new Error(`a dead process has sent: ${event.name}`);
     this.#events.splice(this.#events.indexOf(event), 1);
     const work = this.#repeatable.get(event.run);
     if (again && work) this.#events.push({ ...event, run: async () => void (await Promise.allSettled([work()])) });
