@@ -18,7 +18,7 @@ import { revokeKeys } from '#database/keys/revoke-keys.ts';
 import { currentConfiguration } from '#database/process-reports/process-reports.ts';
 import type { FlagSpec } from '../command-line/arguments.ts';
 import { type Command, idProblem, onDatabase, operatorHere, unknown } from '../command-line/command.ts';
-import { type Pool, withDatabase } from '../command-line/database.ts';
+import { withDatabase } from '../command-line/database.ts';
 import type { ValueReader } from '../command-line/flag-values.ts';
 import { type Result, refused } from '../command-line/result.ts';
 import { readSettingFlags, settingFlags } from '../command-line/setting-flags.ts';
@@ -50,9 +50,11 @@ const create: Command = {
       call,
       (values) => readSettings(organizationId, values),
       async (pool, settings) => {
+        // Read before: otherwise a failure would lose the only showing of the key.
+        const configuration = await currentConfiguration(pool);
         const outcome = await createKeyWithSecret(pool, settings, operatorHere());
         const result = created(outcome, organizationId);
-        return outcome.kind === 'created' ? withWarning(pool, outcome.key, result) : result;
+        return outcome.kind === 'created' ? withWarning(configuration, outcome.key, result) : result;
       },
     );
   },
@@ -122,10 +124,11 @@ const update: Command = {
     return onDatabase(call, readChange, async (pool, change) => {
       const key = await findKey(pool, undefined, id);
       if (!key) return unknown('key', id);
+      const configuration = await currentConfiguration(pool);
       const result = await updateKey(pool, key.organizationId, id, change, operatorHere());
       switch (result.kind) {
         case 'updated':
-          return withWarning(pool, result.key, shown(result.key));
+          return withWarning(configuration, result.key, shown(result.key));
         case 'revoked':
           return refused(`The key ${id} is revoked: create another one.`);
         case 'above_organization':
@@ -167,10 +170,12 @@ function shown(key: KeyRecord): Result {
   return { kind: 'done', json: keyJson(key, nowMs), text: table(keyLines(key, nowMs)) };
 }
 
+type Configuration = Awaited<ReturnType<typeof currentConfiguration>>;
+
 /** Warns of an unknown model, which may be added later, and of an expiry in the past. */
-async function withWarning(pool: Pool, key: KeyRecord, result: Result): Promise<Result> {
-  const known = key.models && (await currentConfiguration(pool))?.models.map(({ id }) => id);
-  const unknown = known ? key.models.filter((id) => !known.includes(id)) : [];
+function withWarning(configuration: Configuration, key: KeyRecord, result: Result): Result {
+  const known = configuration?.models.map(({ id }) => id);
+  const unknown = key.models?.filter((id) => known?.includes(id) === false) ?? [];
   const warning = [
     ...(unknown.length === 0 ? [] : [`The configuration in force has no model ${unknown.join(', ')}.`]),
     ...(keyStateAt(key, Date.now()) === 'expired' ? ['The key has expired already.'] : []),

@@ -78,6 +78,22 @@ describe('keys on the operator command line', () => {
     await sql(database.url, 'delete from gateway_processes');
   });
 
+  it('creates and changes no key if it cannot read what it would warn of', async () => {
+    const org = await newOrganization();
+    const id = await newKey(org, '--models', 'a');
+    const before = await done('key', 'list', '--org', org);
+    await sql(database.url, 'alter table gateway_processes rename to away');
+    try {
+      const create = await run('key', 'create', '--org', org, '--name', 'B', '--scopes', 'chat', '--models', 'a');
+      const update = await run('key', 'update', id, '--name', 'B');
+      expect([create.kind, update.kind]).not.toContain('done');
+    } finally {
+      await sql(database.url, 'alter table away rename to gateway_processes');
+    }
+    // Otherwise the only showing of a key would be lost.
+    expect(await done('key', 'list', '--org', org)).toEqual(before);
+  });
+
   it('revokes all of several keys or none, and lists keys as CSV', async () => {
     const org = await newOrganization();
     const make = async (name: string) =>
