@@ -113,7 +113,7 @@ describe('looked for', () => {
   });
 });
 
-test('in a file that a program has emptied to write it again, one is still the former; removed, it is missing', async () => {
+test('in a file that a program has emptied to write it again, one is still the former; once removed, it is gone', async () => {
   const one = 'providers: {one: {base_url: "http://127.0.0.1:1", api_key: "${file:token}"}}\n';
   await write({ 'gateway.yaml': one, token: '' });
   const keys: unknown[] = [];
@@ -122,15 +122,27 @@ test('in a file that a program has emptied to write it again, one is still the f
     const loaded = await loadConfig(path(), {});
     keys.push(loaded.ok && loaded.config.providers.get('one')?.apiKey);
   }
+  expect(keys).toEqual([undefined, 'first', 'first', 'second']);
+  const emptied = async () => {
+    await write({ 'gateway.yaml': one, token: '' });
+    const loaded = await loadConfig(path(), {});
+    const warnings = loaded.ok && loaded.warnings.map(formatProblem).filter((text) => text.includes('api_key'));
+    return [loaded.ok && loaded.config.providers.get('one')?.apiKey, warnings];
+  };
+  const former = 'providers.one.api_key: its file is empty: the former content stays in use until a restart';
+  expect(await emptied()).toEqual(['second', [expect.stringContaining(former)]]);
+  await write({ 'gateway.yaml': '' });
+  await loadConfig(path(), {});
+  expect((await emptied())[0]).toBe('second');
+  const gone = [undefined, [expect.stringContaining('the file token is empty')]];
   await rm(join(folder.path, 'token'));
-  const removed = await loadConfig(path(), {});
-  expect([...keys, removed.ok && removed.config.providers.get('one')?.apiKey]).toEqual([
-    undefined,
-    'first',
-    'first',
-    'second',
-    undefined,
-  ]);
+  await loadConfig(path(), {});
+  expect(await emptied()).toEqual(gone);
+  await write({ token: 'third' });
+  await loadConfig(path(), {});
+  await write({ 'gateway.yaml': 'models: {}\n' });
+  expect((await loadConfig(path(), {})).ok).toBe(true);
+  expect(await emptied()).toEqual(gone);
 });
 
 test('all of them are where the calls need them', async () => {

@@ -98,6 +98,7 @@ export async function loadConfig<S extends Secrets = 'gateway'>(
   const { file, source, storesChanged } = checked;
   if (file === undefined) return refused(checked.problems, source);
   const { config, warnings } = await buildFor(secrets, file, yaml.tree, read, checked);
+  read.refs.loaded();
   return {
     ok: true,
     config: config as ConfigBySecrets[S],
@@ -191,7 +192,7 @@ async function buildFor(
   secrets: Secrets,
   file: ConfigFile,
   tree: YamlTree,
-  { env, folder }: ReadConfig,
+  { env, folder, refs }: ReadConfig,
   { missing, tlsProblems }: CheckedFile,
 ): Promise<{ readonly config: SharedConfig; readonly warnings: readonly SourceProblem[] }> {
   if (secrets === 'dashboard') return { config: dashboardSettings({ file, folder }), warnings: [] };
@@ -210,7 +211,7 @@ async function buildFor(
     config,
     warnings: [
       ...[...warnings, ...tlsProblems].map((one) => placed(tree, one)),
-      ...referenceProblems(missing.filter((one) => !isMissingSecret(one))),
+      ...referenceProblems([...missing.filter((one) => !isMissingSecret(one)), ...refs.emptied()]),
     ],
   };
 }

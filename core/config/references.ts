@@ -14,6 +14,9 @@ const REFERENCE = /\$\$\{|\$\{([^}]*)\}|\$\{/g;
 const VARIABLE = /^([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s;
 // biome-ignore lint/suspicious/noTemplateCurlyInString: the message shows the form itself.
 const MALFORMED = 'a reference is ${NAME}, ${NAME:-TEXT} or ${file:PATH}; write $${ for a literal ${';
+const EMPTIED = 'its file is empty: the former content stays in use until a restart';
+/** Of what is not missing outside the file. */
+const INSIDE = { elsewhere: false, forbidden: false };
 /** Every reference to a file contains this. */
 export const FILE_PREFIX = 'file:';
 const MAX_SECRET_LENGTH = 65_536;
@@ -27,6 +30,10 @@ export interface References {
   readonly resolve: TextResolver;
   /** Unresolved references. The values that contain them were left out. */
   missing(): readonly Missing[];
+  /** References to files that are empty now, and whose former content is used. */
+  emptied(): readonly Missing[];
+  /** Called when the configuration is loaded. */
+  loaded(): void;
   /** True for a secret in an existing file, whose content is not kept. */
   isOnlyChecked(path: Path): boolean;
   variables(): ProcessVariables;
@@ -101,12 +108,34 @@ export async function readReferencedFiles(paths: Iterable<string>): Promise<Read
   return contents;
 }
 
+/** Contents of the files for the configuration that this process loaded last. */
+let latest: ReadonlyMap<string, Lookup> = new Map();
+
+/**
+ * An emptied file keeps its former content: a program that writes in place empties it first,
+ * sometimes for seconds (`gcloud … > FILE`).
+ */
+function withFormer(contents: ReadonlyMap<string, Lookup>): ReadonlyMap<string, Lookup> {
+  return new Map(
+    [...contents].map(([path, found]): [string, Lookup] => {
+      const former = textOf(latest.get(path));
+      return [path, textOf(found) === '' && former ? { text: former, isFormer: true } : found];
+    }),
+  );
+}
+
+function textOf(found: Lookup | undefined): string | undefined {
+  return found && 'text' in found ? found.text : undefined;
+}
+
 function asSecret(found: Lookup): Lookup {
   const isTooLong = 'text' in found && found.text.length > MAX_SECRET_LENGTH;
   return isTooLong ? { reason: `it is larger than ${MAX_SECRET_LENGTH} bytes` } : found;
 }
 
-export type Lookup = { readonly text: string } | { readonly reason: string; readonly forbidden?: true };
+export type Lookup =
+  | { readonly text: string; readonly isFormer?: true }
+  | { readonly reason: string; readonly forbidden?: true };
 
 export interface ReferenceSources {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -117,14 +146,10 @@ export interface ReferenceSources {
   readonly secrets: Secrets;
 }
 
-/**
- * By path, files that this process has used. A program that writes in place empties its file first,
- * sometimes for seconds (`gcloud … > FILE`).
- */
-const usedFiles = new Map<string, Lookup>();
-
-export function references({ env, files, contents, checked, secrets }: ReferenceSources): References {
+export function references({ env, files, contents: read, checked, secrets }: ReferenceSources): References {
+  const contents = withFormer(read);
   const missing = new Map<string, Missing>();
+  const emptied = new Map<string, Missing>();
   const onlyChecked = new Set<string>();
   const ofDashboard = new Set<string>();
   const ofSecrets = new Set<string>();
@@ -134,12 +159,9 @@ export function references({ env, files, contents, checked, secrets }: Reference
     if (inner.startsWith(FILE_PREFIX)) {
       const name = inner.slice(FILE_PREFIX.length);
       const from = isOnlyChecked(path, secrets) ? checked : contents;
-      const at = files.absolute(inner);
-      const found = asSecret(from.get(at) ?? { reason: 'there are too many files' });
+      const found = asSecret(from.get(files.absolute(inner)) ?? { reason: 'there are too many files' });
       if ('reason' in found) return { ...found, reason: `the file ${name} cannot be read: ${found.reason}` };
-      if (found.text === '') return usedFiles.get(at) ?? { reason: `the file ${name} is empty` };
-      if (from === contents) usedFiles.set(at, found);
-      return found;
+      return found.text === '' ? { reason: `the file ${name} is empty` } : found;
     }
     const [, name = '', fallback] = VARIABLE.exec(inner) ?? [];
     (isOfDashboard(path) ? ofDashboard : isSecretElsewhere(path) ? ofSecrets : ofOthers).add(name);
@@ -155,12 +177,15 @@ export function references({ env, files, contents, checked, secrets }: Reference
     const result = text.replace(REFERENCE, (whole, inner: string | undefined) => {
       if (whole === '$${') return '${';
       if (inner === undefined || !(inner.startsWith(FILE_PREFIX) || VARIABLE.test(inner))) {
-        found.push({ path, ...position, reason: MALFORMED, elsewhere: false, forbidden: false });
+        found.push({ path, ...position, reason: MALFORMED, ...INSIDE });
         return '';
       }
       hasFile ||= inner.startsWith(FILE_PREFIX);
       const value = lookUp(inner, path);
-      if ('text' in value) return value.text;
+      if ('text' in value) {
+        if (value.isFormer) emptied.set(JSON.stringify(path), { path, ...position, reason: EMPTIED, ...INSIDE });
+        return value.text;
+      }
       const { reason, forbidden = false } = value;
       found.push({ path, ...position, reason, elsewhere: true, forbidden });
       return '';
@@ -179,6 +204,10 @@ export function references({ env, files, contents, checked, secrets }: Reference
   return {
     resolve,
     missing: () => [...missing.values()],
+    emptied: () => [...emptied.values()],
+    loaded() {
+      latest = contents;
+    },
     isOnlyChecked: (path) => onlyChecked.has(JSON.stringify(path)),
     variables: () => ({
       ofDashboard: [...new Set([...[...ofOthers].filter((name) => !ofSecrets.has(name)), ...ofDashboard])],
