@@ -62,6 +62,7 @@ describe("a provider's key", () => {
     ...['sk-proj-A1b2C3d4…', '***O5p6', 'O5p6', 'sk-p', 'xa***9Q', 'sk-other-provider-key-of-a-relay'],
     ...['Bearer abcdefgh12345678', `${KEY}${KEY}`, 'org-AbCdEf123456', 'proj_AbCdEf123456'],
     'AIzaSyA1234567890abcdefgh',
+    ...['Bearer 12|abcdefgh', 'Bearer odd!|:;<>{}12345678'],
     ...['eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJnYXRld2F5In0.c2ln-bmF0_dXJl', 'ASIAQWERTYUIOP12345Z'],
   ])('is recognized as %s', (form) => {
     const text = redactSecrets(`The value ${form} is odd.`, [KEY]);

@@ -16,7 +16,7 @@ const LEAST_SHOWN_CHARACTERS = 2;
  * here, and of OpenAI's ids of organizations, projects and users.
  */
 const SECRET_SHAPES =
-  /\b(?:sk|pk|rk|xai|gsk|pplx|fw|nvapi|csk)[-_][\w-]{8,}|\bAIza[\w-]{16,}|\bya29\.[\w.-]{8,}|\b(?:AKIA|ASIA)[A-Z0-9]{8,}|\beyJ[\w.-]{16,}|\bBearer\s+[\w.~+/=-]{8,}|\borg-[A-Za-z0-9]{6,}|\bproj_[A-Za-z0-9]{6,}|\buser-[A-Za-z0-9]{16,}|\bproject(?:s\/|_number:|[ #:]+)\d{6,}/g;
+  /\b(?:sk|pk|rk|xai|gsk|pplx|fw|nvapi|csk)[-_][\w-]{8,}|\bAIza[\w-]{16,}|\bya29\.[\w.-]{8,}|\b(?:AKIA|ASIA)[A-Z0-9]{8,}|\beyJ[\w.-]{16,}|\bBearer\s+[!#-[\]-~]{8,}|\borg-[A-Za-z0-9]{6,}|\bproj_[A-Za-z0-9]{6,}|\buser-[A-Za-z0-9]{16,}|\bproject(?:s\/|_number:|[ #:]+)\d{6,}/g;
 
 /** A word with a mask: stars, bullets, an ellipsis, dots or a row of `x`. */
 const MASKED = /([\w-]{0,100})(?:\*{2,}|•{2,}|…|\.{3,}|(?<=[\w-])[xX]{4,})[*•….]*([\w-]{0,100})/g;
