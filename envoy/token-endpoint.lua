@@ -21,7 +21,7 @@ end
 
 -- Some issuers escape "/", or "=" (Gson), although JSON does not require it.
 local function token_in(text)
-  local token = (text:match('"access_token"%s*:%s*"([^"]+)') or "")
+  local token = (text:match('"access_token"%s*:%s*"([^"]+)"') or "")
     :gsub("\\/", "/")
     :gsub("\\u00(%x%x)", function(code) return string.char(tonumber(code, 16)) end)
   return token:match('^[!-~]+$') and not token:find('["\\]') and token

@@ -31,7 +31,7 @@ const gateway = withGateway(async (provider) => {
   tokens.script('broken', tokenText('out of order, client-sentinel', 503));
   tokens.script('silent', () => undefined);
   tokens.script('large', token('large', { padding: 'x'.repeat(300_000) }));
-  tokens.script('odd', tokenText('<html>client-sentinel</html>'));
+  tokens.script('odd', tokenText('<html>client-sentinel{"access_token":"cut-off'));
   return { config: configFor(provider.baseUrl), env: { ROTATED: 'client-sentinel-1', SECRET } };
 });
 
