@@ -24,6 +24,8 @@ describe('keeping leases', () => {
   let toldOwed: (bigint | undefined)[] = [];
   let released: HoldRelease[] = [];
   let limitsAreAway = false;
+  /** When the store refuses a release while it is unavailable. */
+  let refused = Promise.resolve();
   let problems: HoldProblem[] = [];
   /** How the store answers a renewal. */
   let answer: () => Promise<Renewal> = async () => WELL;
@@ -36,7 +38,10 @@ describe('keeping leases', () => {
       return answer();
     },
     async release(release) {
-      if (limitsAreAway) throw new StoreUnavailable('away');
+      if (limitsAreAway) {
+        await refused;
+        throw new StoreUnavailable('away');
+      }
       released.push(release);
     },
   };
@@ -48,6 +53,7 @@ describe('keeping leases', () => {
     released = [];
     problems = [];
     answer = async () => WELL;
+    refused = Promise.resolve();
     const onProblem = (problem: HoldProblem) => void problems.push(problem);
     const times = { renewEveryMs: 4_000, renewWithinMs: 9_000 };
     keeper = new HoldKeeper({ limits, clock, log, ...times, onProblem });
@@ -163,16 +169,21 @@ describe('keeping leases', () => {
     const at = { holdId: 'hold', organizationId: 'org', keyId: 'key' };
     expect(released).toEqual([{ ...at, nowMs: 1_000_000, tokensUsed: 7, owedNanoUsd: 3n }]);
     limitsAreAway = true;
-    await keeper.releaseKept('hold');
-    await keeper.releaseKept('ended');
     keeper.releaseUnknown(ownerOf(other));
+    await keeper.releaseKept('ended');
+    const refusal = Promise.withResolvers<void>();
+    refused = refusal.promise;
+    void keeper.releaseKept('hold');
     expect(keeper.live()).toEqual([]);
     limitsAreAway = false;
     released = [];
-    await keeper.close();
+    const closing = keeper.close();
+    await vi.advanceTimersByTimeAsync(0);
+    refusal.resolve();
+    await closing;
     expect(released).toEqual([
-      { ...at, nowMs: 1_000_000, tokensUsed: 0, mayBeCharged: true },
       { ...at, holdId: 'other', nowMs: 1_000_000, tokensUsed: 0 },
+      { ...at, nowMs: 1_000_000, tokensUsed: 0, mayBeCharged: true },
     ]);
   });
 });
