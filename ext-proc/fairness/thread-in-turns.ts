@@ -10,6 +10,12 @@ export interface ThreadOptions {
   readonly onError?: (error: unknown) => void;
 }
 
+/**
+ * A job has at least this time, of which a thread that starts needs a part. If each late job ended
+ * the thread that has just begun, none would be done while they come fast.
+ */
+const LEAST_MS = 2_000;
+
 /** Time after which an idle thread ends and frees its memory. */
 const IDLE_MS = 5_000;
 
@@ -34,6 +40,7 @@ export class ThreadInTurns<Job, Result> {
   /** Waiting jobs by organization, in the order of turns. */
   readonly #waiting = new Map<string, Waiting<Job, Result>[]>();
   #running: Waiting<Job, Result> | undefined;
+  #begunAtMs = 0;
   #worker: Worker | undefined;
   #idle: NodeJS.Timeout | undefined;
   #tooSlow: NodeJS.Timeout | undefined;
@@ -57,9 +64,14 @@ export class ThreadInTurns<Job, Result> {
     });
   }
 
-  /** Ends the running job if its result is no longer needed, so that it delays no others. */
-  skip(): void {
-    if (this.#running?.isGone()) this.#failed(this.#worker);
+  /** Ends the job with this `isGone` soon if it is running, so that it delays no others. */
+  skip(isGone: () => boolean): void {
+    const worker = this.#worker;
+    if (this.#running?.isGone !== isGone) return;
+    const leftMs = this.#begunAtMs + LEAST_MS - performance.now();
+    clearTimeout(this.#tooSlow);
+    if (leftMs <= 0) this.#failed(worker);
+    else this.#tooSlow = setTimeout(() => this.#failed(worker), leftMs);
   }
 
   close(): void {
@@ -88,6 +100,7 @@ export class ThreadInTurns<Job, Result> {
       return;
     }
     this.#running = next;
+    this.#begunAtMs = performance.now();
     const worker = this.#worker ?? this.#start();
     this.#worker = worker;
     this.#tooSlow = setTimeout(() => this.#failed(worker), TIMEOUT_MS);

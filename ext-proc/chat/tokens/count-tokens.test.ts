@@ -69,23 +69,37 @@ describe('counting tokens', () => {
 });
 
 describe('text that cannot be counted in time', () => {
+  // The time goes by when the test says so: how long the next thread takes to start is not judged.
+  const passTime = () => vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+
   test('is estimated, and does not delay the others', async () => {
-    // The time goes by when the test says so: how long the next thread takes to start is not
-    // judged.
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    passTime();
     const { countTokens } = counter({ timeoutMs: 10_000 });
     const long = 'qwxzjk'.repeat(5_000_000);
     const slow = countTokens([long]);
-    vi.advanceTimersByTime(1_000);
+    vi.advanceTimersByTime(2_000);
     const alsoSlow = countTokens([long]);
-    vi.advanceTimersByTime(4_000);
+    vi.advanceTimersByTime(3_000);
     const quick = countTokens([' two words']);
     vi.advanceTimersByTime(5_000);
     expect(await slow).toEqual([fourBytesEach(long)]);
-    vi.advanceTimersByTime(1_000);
+    vi.advanceTimersByTime(2_000);
     expect(await alsoSlow).toEqual([fourBytesEach(long)]);
     // Estimated it would be 3: it was counted, within a time of its own.
     expect(await quick).toEqual([2]);
+  });
+
+  test('is counted all the same by a thread that starts, or each would be ended by the next late text', async () => {
+    passTime();
+    const { countTokens } = counter({ timeoutMs: 10_000 });
+    const long = 'qwxzjk'.repeat(5_000_000);
+    const slow = countTokens([long]);
+    vi.advanceTimersByTime(500);
+    const quick = countTokens([' two words']);
+    const alsoSlow = countTokens([long]);
+    vi.advanceTimersByTime(10_000);
+    expect([await slow, await quick]).toEqual([[fourBytesEach(long)], [2]]);
+    expect(await alsoSlow).toEqual([fourBytesEach(long)]);
   });
 
   test('is estimated if too much text waits, or after the end', async () => {

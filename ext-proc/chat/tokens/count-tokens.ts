@@ -84,16 +84,16 @@ export class TokenCounter {
     }
     this.#queuedCharacters += characters;
     let isLate = false;
+    const isGone = () => isLate;
     const timer = setTimeout(() => {
-      // The thread has this text now: those before it were late before.
       isLate = true;
-      this.#thread.skip();
+      this.#thread.skip(isGone);
     }, this.#timeoutMs);
     const prepare = () => ({ job: { tokenizer, texts }, transfer: [] });
-    const counts = await this.#thread.run('', prepare, () => isLate);
+    const counts = await this.#thread.run('', prepare, isGone);
     clearTimeout(timer);
     this.#queuedCharacters -= characters;
-    if (isLate) this.#log.warn({ characters }, 'tokens could not be counted in time');
+    if (isLate && counts === undefined) this.#log.warn({ characters }, 'tokens could not be counted in time');
     return counts;
   }
 }
