@@ -174,6 +174,26 @@ describe('checkpoints', () => {
     }
   });
 
+  it('need such a signature in an exported file, also if they are not the newest', async () => {
+    await write();
+    await charge(4n);
+    await write(0);
+    const printed = await run('ledger', 'checkpoints', '--json');
+    const [older, newest] = (printed.kind === 'done' ? printed.json : []) as { sequence: number; signature: string }[];
+    const [file, keys] = [join(folder, 'exported.json'), join(folder, 'keys.pem')];
+    await writeFile(keys, privateKey.export({ format: 'pem', type: 'pkcs8' }));
+    const broken = async (...checkpoints: unknown[]) => {
+      await writeFile(file, JSON.stringify(checkpoints));
+      return rulesBroken('--since', file, '--key', keys);
+    };
+    expect(await broken(older, newest)).toEqual([]);
+    const forged = { ...older, signature: newest?.signature };
+    expect(await broken(forged, newest)).toEqual(['every checkpoint is signed']);
+    expect(await broken({ ...older, created_at: new Date().toISOString() }, newest)).toEqual([
+      'every checkpoint is signed',
+    ]);
+  });
+
   it('of several data folders are verified with a file of the keys of all', async () => {
     const [keys, other] = [join(folder, 'keys.pem'), join(folder, 'other')];
     await run('ledger', 'checkpoints', '--write');
