@@ -195,7 +195,8 @@ async function buildFor(
   { env, folder, refs }: ReadConfig,
   { missing, tlsProblems }: CheckedFile,
 ): Promise<{ readonly config: SharedConfig; readonly warnings: readonly SourceProblem[] }> {
-  if (secrets === 'dashboard') return { config: dashboardSettings({ file, folder }), warnings: [] };
+  const emptied = referenceProblems(refs.emptied());
+  if (secrets === 'dashboard') return { config: dashboardSettings({ file, folder }), warnings: emptied };
   if (secrets === 'none') return { config: sharedSettings({ file, folder }), warnings: [] };
   const { config, warnings } = buildConfig({
     file,
@@ -211,7 +212,8 @@ async function buildFor(
     config,
     warnings: [
       ...[...warnings, ...tlsProblems].map((one) => placed(tree, one)),
-      ...referenceProblems([...missing.filter((one) => !isMissingSecret(one)), ...refs.emptied()]),
+      ...referenceProblems(missing.filter((one) => !isMissingSecret(one))),
+      ...emptied,
     ],
   };
 }

@@ -142,9 +142,9 @@ function followConfig(initial: LoadedConfig<DashboardProcessConfig>, log: Log): 
     onProblems(problems) {
       for (const problem of problems) log.error(`configuration not reloaded: ${formatProblem(problem)}`);
     },
-    onChange() {
+    onChange(current, { warnings }) {
       log.info('configuration reloaded');
-      for (const text of risksOf(config.current())) log.warn(text);
+      for (const text of [...warnings.map(formatProblem), ...risksOf(current)]) log.warn(text);
     },
   });
   process.on('SIGHUP', () => void config.reload());

@@ -49,6 +49,14 @@ describe('the dashboard process', () => {
     writeConfig(port, 'dashboard: {url: ftp://no}\n');
     await expect.poll(() => one.output()).toContain('configuration not reloaded');
     expect(await tls()).toEqual([401, 'max-age=31536000']);
+    const token = join(folder, 'token');
+    writeFileSync(token, 'not-to-be-logged');
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: this is how a configuration writes its references.
+    writeConfig(port, 'mail: {smtp_url: "smtps://me:${file:token}@a.example", from: me@a.example}\n');
+    await expect.poll(() => one.output()).toMatch(/(configuration reloaded.*){2}/s);
+    writeFileSync(token, '');
+    await expect.poll(() => one.output()).toContain('the former content stays in use until a restart');
+    expect(one.output()).not.toContain('not-to-be-logged');
     one.child.kill('SIGTERM');
     expect(await one.exited).toBe(0);
   });
