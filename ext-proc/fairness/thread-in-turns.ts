@@ -103,22 +103,32 @@ export class ThreadInTurns<Job, Result> {
     this.#begunAtMs = performance.now();
     const worker = this.#worker ?? this.#start();
     this.#worker = worker;
+    if (worker === undefined) {
+      this.#done(undefined);
+      return;
+    }
     this.#tooSlow = setTimeout(() => this.#failed(worker), TIMEOUT_MS);
     const { job, transfer } = next.prepare();
     worker.postMessage(job, transfer);
   }
 
-  #start(): Worker {
+  /** `undefined`: it could not be started. The system may have too many threads. */
+  #start(): Worker | undefined {
     const { resourceLimits, onError } = this.#options;
-    const worker = new Worker(this.#script, resourceLimits && { resourceLimits });
-    worker.unref();
-    // Messages of a former thread are ignored.
-    worker.on('message', (result: Result) => worker === this.#worker && this.#done(result));
-    worker.on('error', (error) => {
+    try {
+      const worker = new Worker(this.#script, resourceLimits && { resourceLimits });
+      worker.unref();
+      // Messages of a former thread are ignored.
+      worker.on('message', (result: Result) => worker === this.#worker && this.#done(result));
+      worker.on('error', (error) => {
+        onError?.(error);
+        this.#failed(worker);
+      });
+      return worker;
+    } catch (error) {
       onError?.(error);
-      this.#failed(worker);
-    });
-    return worker;
+      return undefined;
+    }
   }
 
   #done(result: Result | undefined): void {
