@@ -2,7 +2,11 @@
 export type Tokenizer = 'o200k_base' | 'cl100k_base';
 
 /** Upper bounds of the texts' tokens, exact to 0.4 %. `undefined`: not in time. Never rejects. */
-export type BoundTokens = (tokenizer: Tokenizer, texts: readonly string[]) => Promise<readonly number[] | undefined>;
+export type BoundTokens = (
+  tokenizer: Tokenizer,
+  texts: readonly string[],
+  organizationId: string,
+) => Promise<readonly number[] | undefined>;
 
 /** Tokens of each text, in order. Never rejects: texts are estimated if counting is too slow. */
 export type CountTokens = (texts: readonly string[]) => Promise<readonly number[]>;

@@ -61,7 +61,7 @@ export async function chooseByCount(
   config: GatewayConfig,
   boundTokens: BoundTokens,
 ): Promise<ChatWithModel | Refusal | undefined> {
-  const inputTokens = await countInput(chat, config, boundTokens);
+  const inputTokens = await countInput(chat, principal, config, boundTokens);
   if (inputTokens === undefined) return undefined;
   const counted = { ...chat, inputTokens };
   const choice = checkModel(counted, principal, config);
@@ -71,12 +71,13 @@ export async function chooseByCount(
 /** `undefined`: the model's tokenizer is unknown, or the input was counted before. */
 export async function countInput(
   chat: ChatRequest,
+  { organization }: Principal,
   config: GatewayConfig,
   boundTokens: BoundTokens,
 ): Promise<InputTokens | undefined> {
   const tokenizer = config.models.get(chat.model)?.tokenizer ?? 'bytes';
   if (tokenizer === 'bytes' || chat.inputTokens.isCounted) return undefined;
-  const texts = await boundTokens(tokenizer, chat.promptTexts());
+  const texts = await boundTokens(tokenizer, chat.promptTexts(), organization.id);
   return texts === undefined ? undefined : withTexts(chat.inputTokens, texts);
 }
 

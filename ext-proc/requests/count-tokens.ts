@@ -24,7 +24,7 @@ export async function countTokens(deps: CountingDeps, request: AuthorizedRequest
   if (isRefusal(chosen) && chosen.code !== 'context_length_exceeded') return chosen;
   const limited = await request.takeRead();
   if (limited) return limited;
-  const counted = await countInput(chat, request.config, deps.boundTokens);
+  const counted = await countInput(chat, request.principal, request.config, deps.boundTokens);
   const tokens = counted?.estimate ?? (await inTurns(chat.wholeEstimate()));
   return tokens === undefined ? clientGone(request) : { kind: 'json', body: { input_tokens: tokens } };
 }

@@ -37,7 +37,7 @@ describe('counting tokens', () => {
       ['o200k_base', countWhole],
       ['cl100k_base', countCl100k],
     ] as const) {
-      const bounds = await boundTokens(tokenizer, texts);
+      const bounds = await boundTokens(tokenizer, texts, 'one');
       for (const [index, text] of texts.entries()) {
         const truth = whole(text);
         expect(bounds?.[index]).toBeGreaterThanOrEqual(truth);
@@ -125,15 +125,16 @@ describe('text that cannot be counted in time', () => {
   });
 });
 
-test('prompts are not counted if too much of their text waits; responses still are', async () => {
+test("prompts are not counted if too much of their organization's text waits; others and responses still are", async () => {
   const { boundTokens, countTokens } = counter({ maxPromptCharacters: 100, timeoutMs: 60_000 });
-  const [first, second] = await Promise.all([
-    boundTokens('o200k_base', [' word'.repeat(15)]),
-    boundTokens('o200k_base', [' word'.repeat(15)]),
+  const [first, second, ofOther] = await Promise.all([
+    boundTokens('o200k_base', [' word'.repeat(15)], 'one'),
+    boundTokens('o200k_base', [' word'.repeat(15)], 'one'),
+    boundTokens('o200k_base', [' word'.repeat(15)], 'other'),
   ]);
-  expect([first, second]).toEqual([[15], undefined]);
+  expect([first, second, ofOther]).toEqual([[15], undefined, [15]]);
   expect(await countTokens([' word'.repeat(30)])).toEqual([30]);
-  expect(await boundTokens('o200k_base', [' word'.repeat(15)])).toEqual([15]);
+  expect(await boundTokens('o200k_base', [' word'.repeat(15)], 'one')).toEqual([15]);
 });
 
 test('joined pieces equal the text, none is long, and no character is cut', () => {

@@ -10,7 +10,7 @@ export interface TokenCounterOptions {
   readonly timeoutMs?: number;
   /** Most text that may wait. Beyond it texts are estimated at once. */
   readonly maxQueuedCharacters?: number;
-  /** Most text of prompts that may wait. Beyond it prompts are not counted. */
+  /** Most text of an organization's prompts that may wait. Beyond it they are not counted. */
   readonly maxPromptCharacters?: number;
 }
 
@@ -19,14 +19,15 @@ const resourceLimits = { maxOldGenerationSizeMb: 512 };
 const TIMEOUT_MS = 10_000;
 const MAX_QUEUED_CHARACTERS = 64 * 1024 * 1024;
 /**
- * Two seconds of the thread at 1 us a character (English takes 0.13, Chinese 1.6: measured), so
- * that no charge waits longer for prompts.
+ * Two seconds of the thread at 1 us a character (English takes 0.13, Chinese 1.6: measured). No
+ * organization can keep the others' prompts from being counted.
  */
 const MAX_PROMPT_CHARACTERS = 2 * 1024 * 1024;
 
 /**
- * Counts the tokens of responses without usage, and of prompts whose ceiling is too expensive. One
- * thread counts in the order of the calls. The first call starts it.
+ * Counts the tokens of responses without usage, and of prompts whose ceiling is too expensive, in a
+ * thread that the first call starts. The prompts of one organization take turns with those of the
+ * others and with all responses.
  */
 export class TokenCounter {
   readonly #log: Log;
@@ -35,7 +36,8 @@ export class TokenCounter {
   readonly #maxPromptCharacters: number;
   readonly #thread: ThreadInTurns<CountJob, readonly number[]>;
   #queuedCharacters = 0;
-  #promptCharacters = 0;
+  /** By organization. */
+  readonly #promptCharacters = new Map<string, number>();
   #closed = false;
 
   constructor(options: TokenCounterOptions) {
@@ -52,14 +54,18 @@ export class TokenCounter {
 
   /** Never rejects: texts are estimated if counting fails or is slow, so no charge is lost. */
   readonly countTokens: CountTokens = async (texts) =>
-    (await this.#count('o200k_base', texts)) ?? texts.map(fourBytesEach);
+    (await this.#count('o200k_base', texts, '')) ?? texts.map(fourBytesEach);
 
-  readonly boundTokens: BoundTokens = async (tokenizer, texts) => {
+  readonly boundTokens: BoundTokens = async (tokenizer, texts, organizationId) => {
     const characters = lengthOf(texts);
-    if (this.#promptCharacters + characters > this.#maxPromptCharacters) return undefined;
-    this.#promptCharacters += characters;
-    const counts = await this.#count(tokenizer, texts);
-    this.#promptCharacters -= characters;
+    const waiting = this.#promptCharacters;
+    const withThese = (waiting.get(organizationId) ?? 0) + characters;
+    if (withThese > this.#maxPromptCharacters) return undefined;
+    waiting.set(organizationId, withThese);
+    const counts = await this.#count(tokenizer, texts, organizationId);
+    const left = (waiting.get(organizationId) ?? 0) - characters;
+    if (left > 0) waiting.set(organizationId, left);
+    else waiting.delete(organizationId);
     return counts?.map((tokens, index) => tokens + mostCuts(texts[index]?.length ?? 0));
   };
 
@@ -75,7 +81,11 @@ export class TokenCounter {
   }
 
   /** `undefined`: the texts could not be counted in time. */
-  async #count(tokenizer: Tokenizer, texts: readonly string[]): Promise<readonly number[] | undefined> {
+  async #count(
+    tokenizer: Tokenizer,
+    texts: readonly string[],
+    organizationId: string,
+  ): Promise<readonly number[] | undefined> {
     const characters = lengthOf(texts);
     if (characters === 0) return texts.map(() => 0);
     if (this.#closed || this.#queuedCharacters + characters > this.#maxQueuedCharacters) {
@@ -90,7 +100,7 @@ export class TokenCounter {
       this.#thread.skip(isGone);
     }, this.#timeoutMs);
     const prepare = () => ({ job: { tokenizer, texts }, transfer: [] });
-    const counts = await this.#thread.run('', prepare, isGone);
+    const counts = await this.#thread.run(organizationId, prepare, isGone);
     clearTimeout(timer);
     this.#queuedCharacters -= characters;
     if (isLate && counts === undefined) this.#log.warn({ characters }, 'tokens could not be counted in time');
