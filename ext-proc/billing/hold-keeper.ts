@@ -109,7 +109,7 @@ export class HoldKeeper {
     this.#renewedAtMs = Number.NEGATIVE_INFINITY;
   }
 
-  /** Renews nothing any more. Resolves when the store was told of the last releases, if it can. */
+  /** Ends renewals. Resolves when the store was told of the last releases, or does not answer. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
     await Promise.all(this.#releasing);
