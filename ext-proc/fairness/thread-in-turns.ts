@@ -16,6 +16,9 @@ export interface ThreadOptions {
  */
 const LEAST_MS = 2_000;
 
+/** In place of an organization: jobs that come before those of all organizations. */
+export const FIRST = '';
+
 /** Time after which an idle thread ends and frees its memory. */
 const IDLE_MS = 5_000;
 
@@ -84,12 +87,12 @@ export class ThreadInTurns<Job, Result> {
   #next(): void {
     if (this.#running !== undefined) return;
     clearTimeout(this.#idle);
-    const [turn] = this.#waiting;
-    if (turn === undefined) {
+    const [organizationId = FIRST] = this.#waiting.has(FIRST) ? [] : this.#waiting.keys();
+    const jobs = this.#waiting.get(organizationId);
+    if (jobs === undefined) {
       if (!this.#options.isKept) this.#idle = setTimeout(() => this.#end(), IDLE_MS).unref();
       return;
     }
-    const [organizationId, jobs] = turn;
     this.#waiting.delete(organizationId);
     const [next, ...others] = jobs;
     if (others.length > 0) this.#waiting.set(organizationId, others);

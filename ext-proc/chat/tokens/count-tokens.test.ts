@@ -137,6 +137,19 @@ test("prompts are not counted if too much of their organization's text waits; ot
   expect(await boundTokens('o200k_base', [' word'.repeat(15)], 'one')).toEqual([15]);
 });
 
+test('responses do not wait for the prompts of several organizations', async () => {
+  const { boundTokens, countTokens } = counter({ timeoutMs: 60_000 });
+  const order: string[] = [];
+  const ends = async (name: string, count: Promise<unknown>) => {
+    await count;
+    order.push(name);
+  };
+  const prompts = ['one', 'two', 'three'].map((org) => ends(org, boundTokens('o200k_base', [' word'], org)));
+  const responses = [1, 2, 3].map(() => ends('response', countTokens([' word'])));
+  await Promise.all([...prompts, ...responses]);
+  expect(order).toEqual(['one', 'response', 'response', 'response', 'two', 'three']);
+});
+
 test('joined pieces equal the text, none is long, and no character is cut', () => {
   const long = ['x'.repeat(600), ' '.repeat(600), '👩‍👧'.repeat(300)];
   const part = fc.oneof(fc.string({ unit: 'grapheme', maxLength: 40 }), fc.constantFrom(...long));

@@ -1,6 +1,6 @@
 import type { Log } from '#core/log/log.ts';
 import type { BoundTokens, CountTokens, Tokenizer } from '#core/tokenizer.ts';
-import { ThreadInTurns } from '../../fairness/thread-in-turns.ts';
+import { FIRST, ThreadInTurns } from '../../fairness/thread-in-turns.ts';
 import type { CountJob } from './count-tokens-worker.ts';
 import { mostCuts } from './text-pieces.ts';
 
@@ -26,8 +26,8 @@ const MAX_PROMPT_CHARACTERS = 2 * 1024 * 1024;
 
 /**
  * Counts the tokens of responses without usage, and of prompts whose ceiling is too expensive, in a
- * thread that the first call starts. The prompts of one organization take turns with those of the
- * others and with all responses.
+ * thread that the first call starts. Prompts take turns by organization. Responses come first, so
+ * that their charges wait for one prompt at most.
  */
 export class TokenCounter {
   readonly #log: Log;
@@ -54,7 +54,7 @@ export class TokenCounter {
 
   /** Never rejects: texts are estimated if counting fails or is slow, so no charge is lost. */
   readonly countTokens: CountTokens = async (texts) =>
-    (await this.#count('o200k_base', texts, '')) ?? texts.map(fourBytesEach);
+    (await this.#count('o200k_base', texts, FIRST)) ?? texts.map(fourBytesEach);
 
   readonly boundTokens: BoundTokens = async (tokenizer, texts, organizationId) => {
     const characters = lengthOf(texts);
