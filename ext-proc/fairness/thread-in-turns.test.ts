@@ -12,3 +12,16 @@ test('a thread that cannot be started costs the jobs their results, and nobody w
   expect(errors).toHaveLength(3);
   thread.close();
 });
+
+test('jobs of any number whose results are no longer needed do not stop the others', async () => {
+  const answering =
+    'data:text/javascript,import{parentPort as p}from"node:worker_threads";p.on("message",(m)=>p.postMessage(m))';
+  const thread = new ThreadInTurns<string, string>(new URL(answering));
+  const prepare = () => ({ job: 'job', transfer: [] });
+  const first = thread.run('a', prepare);
+  const gone = Array.from({ length: 30_000 }, (_, n) => thread.run(String(n % 100), prepare, () => true));
+  const last = thread.run('b', prepare);
+  expect([await first, await last]).toEqual(['job', 'job']);
+  expect(new Set(await Promise.all(gone))).toEqual(new Set([undefined]));
+  thread.close();
+});

@@ -84,35 +84,38 @@ export class ThreadInTurns<Job, Result> {
     clearTimeout(this.#idle);
   }
 
+  /** A loop: as a recursion, thousands of jobs without a result would exceed the stack. */
   #next(): void {
     if (this.#running !== undefined) return;
     clearTimeout(this.#idle);
+    for (let next = this.#takeTurn(); next !== undefined; next = this.#takeTurn()) {
+      if (!next.isGone() && this.#begin(next)) return;
+      next.resolve(undefined);
+    }
+    if (!this.#options.isKept) this.#idle = setTimeout(() => this.#end(), IDLE_MS).unref();
+  }
+
+  #takeTurn(): Waiting<Job, Result> | undefined {
     const [organizationId = FIRST] = this.#waiting.has(FIRST) ? [] : this.#waiting.keys();
     const jobs = this.#waiting.get(organizationId);
-    if (jobs === undefined) {
-      if (!this.#options.isKept) this.#idle = setTimeout(() => this.#end(), IDLE_MS).unref();
-      return;
-    }
+    if (jobs === undefined) return undefined;
     this.#waiting.delete(organizationId);
-    const [next, ...others] = jobs;
-    if (others.length > 0) this.#waiting.set(organizationId, others);
-    if (next === undefined) return;
-    if (next.isGone()) {
-      next.resolve(undefined);
-      this.#next();
-      return;
-    }
+    const next = jobs.shift();
+    if (jobs.length > 0) this.#waiting.set(organizationId, jobs);
+    return next;
+  }
+
+  /** False: there is no thread for the job. */
+  #begin(next: Waiting<Job, Result>): boolean {
+    const worker = this.#worker ?? this.#start();
+    if (worker === undefined) return false;
+    this.#worker = worker;
     this.#running = next;
     this.#begunAtMs = performance.now();
-    const worker = this.#worker ?? this.#start();
-    this.#worker = worker;
-    if (worker === undefined) {
-      this.#done(undefined);
-      return;
-    }
     this.#tooSlow = setTimeout(() => this.#failed(worker), TIMEOUT_MS);
     const { job, transfer } = next.prepare();
     worker.postMessage(job, transfer);
+    return true;
   }
 
   /** `undefined`: it could not be started. The system may have too many threads. */
