@@ -150,6 +150,14 @@ test('responses do not wait for the prompts of several organizations', async () 
   expect(order).toEqual(['one', 'response', 'response', 'response', 'two', 'three']);
 });
 
+test('prompts of all organizations together leave room for responses', async () => {
+  const { boundTokens, countTokens } = counter({ maxQueuedCharacters: 200, timeoutMs: 60_000 });
+  const prompts = ['one', 'two'].map((org) => boundTokens('o200k_base', [' word'.repeat(20)], org));
+  // Estimated it would be 13.
+  expect(await countTokens([' word'.repeat(10)])).toEqual([10]);
+  expect(await Promise.all(prompts)).toEqual([[20], undefined]);
+});
+
 test('joined pieces equal the text, none is long, and no character is cut', () => {
   const long = ['x'.repeat(600), ' '.repeat(600), '👩‍👧'.repeat(300)];
   const part = fc.oneof(fc.string({ unit: 'grapheme', maxLength: 40 }), fc.constantFrom(...long));

@@ -61,6 +61,8 @@ export class TokenCounter {
     const waiting = this.#promptCharacters;
     const withThese = (waiting.get(organizationId) ?? 0) + characters;
     if (withThese > this.#maxPromptCharacters) return undefined;
+    // The other half is for responses, which are charged.
+    if (this.#queuedCharacters + characters > this.#maxQueuedCharacters / 2) return undefined;
     waiting.set(organizationId, withThese);
     const counts = await this.#count(tokenizer, texts, organizationId);
     const left = (waiting.get(organizationId) ?? 0) - characters;
