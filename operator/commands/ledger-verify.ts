@@ -32,7 +32,7 @@ export const VERIFY: Command = {
       const paths = runtimePaths(call.env);
       const report = verifyLedger(pool, options);
       const [verified, folder] = await Promise.all([report, lookForCharges(paths, pool)]);
-      return told(verified, folder, paths);
+      return told(verified, folder, paths, options.before);
     });
   },
 };
@@ -86,7 +86,12 @@ function advice({ deadLetters, waitingCharges }: LedgerReport, folder: DataFolde
   return lines;
 }
 
-function told(report: LedgerReport, folder: DataFolder, { dataDir, chargeLogDir }: RuntimePaths): Result {
+function told(
+  report: LedgerReport,
+  folder: DataFolder,
+  { dataDir, chargeLogDir }: RuntimePaths,
+  before: VerifiedBefore | undefined,
+): Result {
   const { organizations, entries, generations, deadLetters, differences } = report;
   const counts = typeof folder === 'object' && 'waitingCharges' in folder ? folder : undefined;
   // Processes on other machines report theirs. Those of this machine may be in both counts.
@@ -97,6 +102,8 @@ function told(report: LedgerReport, folder: DataFolder, { dataDir, chargeLogDir 
     countOf(generations, 'generation'),
     countOf(deadLetters, 'dead letter'),
     countOf(waitingCharges, 'waiting charge'),
+    // An export that broke has none.
+    ...(before?.kind === 'exported' ? [countOf(before.checkpoints.length, 'exported checkpoint')] : []),
   ].join(', ');
   const ok = isVerified(report) && (folder === 'missing' || nothingWaits(counts));
   const json = {
