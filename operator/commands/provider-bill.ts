@@ -57,7 +57,7 @@ const COST = /^(?:\d{1,12}(?:\.\d{1,12})?)?$/;
 function readRow(row: string): BilledUsage | string {
   const fields = fieldsOf(row);
   if (fields === undefined) return 'a quote is not closed, or is inside a field.';
-  if (fields.length !== 6) return `has ${fields.length} fields, not 6.`;
+  if (fields.length !== 6) return `must have 6 fields, but has ${fields.length}.`;
   const [date = '', model = '', input = '', cached = '', output = '', cost = ''] = fields;
   const day = dayOf(date);
   if (day === undefined) return 'date must be a day of 2000 to 2099 in UTC, such as 2026-11-21.';
