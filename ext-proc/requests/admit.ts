@@ -159,7 +159,7 @@ function refusalFor(refused: Refused, request: AdmissionRequest, input: Admissio
   const { topUpUrl } = input.config;
   const headers = rateLimitHeaders(refused.windows, request.nowMs);
   const retryAfterSeconds = secondsUntil(refused.resetsAtMs, request.nowMs);
-  const whose = { key_or_organization: refused.ofKey ? 'this API key' : 'this organization' };
+  const whose = refused.ofKey ? 'this API key' : 'this organization';
   switch (refused.rule) {
     case 'concurrency':
       return refuse(
@@ -170,13 +170,13 @@ function refusalFor(refused: Refused, request: AdmissionRequest, input: Admissio
     case 'requests':
       return refuse(
         'rpm_exceeded',
-        { problem: `Too many requests of ${whose.key_or_organization} in this minute.` },
+        { problem: `Too many requests of ${whose} in this minute.` },
         { headers, retryAfterSeconds },
       );
     case 'tokens':
-      return refuse('tpm_exceeded', whose, { headers, retryAfterSeconds });
+      return refuse('tpm_exceeded', { key_or_organization: whose }, { headers, retryAfterSeconds });
     case 'daily_budget':
-      return refuse('daily_budget_exceeded', whose, { headers, retryAfterSeconds });
+      return refuse('daily_budget_exceeded', { key_or_organization: whose }, { headers, retryAfterSeconds });
     case 'monthly_budget':
     case 'lifetime_budget':
     case 'balance':
