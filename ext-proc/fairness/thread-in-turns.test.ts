@@ -13,7 +13,7 @@ test('a thread that cannot be started costs the jobs their results, and nobody w
   thread.close();
 });
 
-test('jobs of any number whose results are no longer needed do not stop the others', async () => {
+test('thousands of jobs whose results are no longer needed do not stop the others', async () => {
   const answering =
     'data:text/javascript,import{parentPort as p}from"node:worker_threads";p.on("message",(m)=>p.postMessage(m))';
   const thread = new ThreadInTurns<string, string>(new URL(answering));
@@ -24,4 +24,20 @@ test('jobs of any number whose results are no longer needed do not stop the othe
   expect([await first, await last]).toEqual(['job', 'job']);
   expect(new Set(await Promise.all(gone))).toEqual(new Set([undefined]));
   thread.close();
+});
+
+test('a waiting job that is skipped ends at once, and those before it go on', async () => {
+  const silent = 'data:text/javascript,import{parentPort as p}from"node:worker_threads";p.on("message",()=>{})';
+  const thread = new ThreadInTurns<string, string>(new URL(silent));
+  const prepare = () => ({ job: 'job', transfer: [] });
+  const isLate = () => true;
+  const ended: string[] = [];
+  const running = thread.run('a', prepare).then(() => void ended.push('running'));
+  const other = thread.run('b', prepare).then(() => void ended.push('other'));
+  const late = thread.run('b', prepare, isLate).then(() => void ended.push('late'));
+  thread.skip('b', isLate);
+  await late;
+  expect(ended).toEqual(['late']);
+  thread.close();
+  await Promise.all([running, other]);
 });

@@ -67,14 +67,29 @@ export class ThreadInTurns<Job, Result> {
     });
   }
 
-  /** Ends the job with this `isGone` soon if it is running, so that it delays no others. */
-  skip(isGone: () => boolean): void {
+  /**
+   * Ends the job of this organization with this `isGone`: at once if it waits, because the jobs
+   * before it may go on coming; soon if it is running, so that it delays no others.
+   */
+  skip(organizationId: string, isGone: () => boolean): void {
+    if (this.#running?.isGone === isGone) this.#endRunningSoon();
+    else this.#dropWaiting(organizationId, isGone);
+  }
+
+  #endRunningSoon(): void {
     const worker = this.#worker;
-    if (this.#running?.isGone !== isGone) return;
     const leftMs = this.#begunAtMs + LEAST_MS - performance.now();
     clearTimeout(this.#tooSlow);
     if (leftMs <= 0) this.#failed(worker);
     else this.#tooSlow = setTimeout(() => this.#failed(worker), leftMs);
+  }
+
+  #dropWaiting(organizationId: string, isGone: () => boolean): void {
+    const jobs = this.#waiting.get(organizationId) ?? [];
+    const place = jobs.findIndex((job) => job.isGone === isGone);
+    if (place < 0) return;
+    for (const { resolve } of jobs.splice(place, 1)) resolve(undefined);
+    if (jobs.length === 0) this.#waiting.delete(organizationId);
   }
 
   close(): void {

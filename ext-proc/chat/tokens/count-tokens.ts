@@ -99,7 +99,7 @@ export class TokenCounter {
     const isGone = () => isLate;
     const timer = setTimeout(() => {
       isLate = true;
-      this.#thread.skip(isGone);
+      this.#thread.skip(organizationId, isGone);
     }, this.#timeoutMs);
     const prepare = () => ({ job: { tokenizer, texts }, transfer: [] });
     const counts = await this.#thread.run(organizationId, prepare, isGone);
