@@ -113,7 +113,7 @@ describe('looked for', () => {
   });
 });
 
-test('in a file that a program has emptied to write it again, one is still the former; once removed, it is gone', async () => {
+test('a secret keeps its value while its file is empty, and is gone once the file is removed', async () => {
   const one = 'providers: {one: {base_url: "http://127.0.0.1:1", api_key: "${file:token}"}}\n';
   await write({ 'gateway.yaml': one, token: '' });
   const keys: unknown[] = [];

@@ -15,7 +15,7 @@ const VARIABLE = /^([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s;
 // biome-ignore lint/suspicious/noTemplateCurlyInString: the message shows the form itself.
 const MALFORMED = 'a reference is ${NAME}, ${NAME:-TEXT} or ${file:PATH}; write $${ for a literal ${';
 const EMPTIED = 'its file is empty: the former content stays in use until a restart';
-/** Of what is not missing outside the file. */
+/** Members of a problem that no missing variable or file causes. */
 const INSIDE = { elsewhere: false, forbidden: false };
 /** Every reference to a file contains this. */
 export const FILE_PREFIX = 'file:';

@@ -10,7 +10,7 @@ export type Log = Logger;
 
 const FLUSH_MS = 250;
 const STANDARD_OUTPUT = 1;
-/** Of all logs of the process, with one listener. */
+/** All logs of the process write to it, so that one listener at the exit is enough. */
 const destination = createLogDestination(STANDARD_OUTPUT);
 process.on('exit', () => destination.end());
 const LEVELS = [...Object.keys(pino.levels.values), 'silent'];

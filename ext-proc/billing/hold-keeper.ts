@@ -63,7 +63,7 @@ export class HoldKeeper {
     this.#live.set(hold.holdId, hold);
   }
 
-  /** Frees slot and unused tokens of a hold. The owed amount stays held, as its renewals repeat. */
+  /** Frees slot and unused tokens of a hold. The owed amount stays held; renewals repeat it. */
   owe(owner: HoldOwner, tokensUsed: number, owedNanoUsd: NanoUsd): void {
     const hold = this.#live.get(owner.generationId);
     if (hold) this.#live.set(hold.holdId, { ...hold, owedNanoUsd });

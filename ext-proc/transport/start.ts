@@ -138,7 +138,7 @@ function respondInternalError(exchange: ExtProcExchange): Promise<void> {
   return exchange.respond(rendered(refuse('internal_error'), exchange));
 }
 
-/** Renders a refusal in the form of the API at the path, as Envoy's own responses. */
+/** Renders a refusal in the form of the API at the path, as Envoy does for its own responses. */
 function rendered(refusal: Refusal, { path, requestId }: ExtProcExchange): ReturnType<typeof renderRefusal> {
   const chat = renderRefusal(refusal);
   if (!/^\/v1\/messages(?:[/?]|$)/.test(path)) return chat;

@@ -17,7 +17,7 @@ const MOST_REVERSALS = 1_000;
 const PAGE = 100;
 const MAX_URL = 2_000;
 const MAX_REASON = 300;
-/** Of a bank debit, for example. Who reads "not paid yet" might pay again. */
+/** Shown for a bank debit, for example: a user who reads "Not paid yet" might pay again. */
 const DELAYED = 'You have paid, but the bank has not confirmed it yet. That may take days.';
 
 /** The top-up that a payment names. `undefined`: the payment is not of this dashboard. */

@@ -32,7 +32,7 @@ const CREDENTIALS_WORDS = anyOf(
   /\bpermission[- ]denied\b|(?:\b(?:not|lacks?|without|no|insufficient|missing)|n't) (?:[\w-]+ ){0,3}permissions?\b|\bnot authori[sz]ed to\b|\baccess (?:is |was )?denied\b|(?:\bnot|n't) have access\b/,
   /\baccount (?:\S+ )?(?:is|has been|was) (?:not active|inactive|suspended|deactivated|disabled|blocked|restricted|terminated|locked|banned)\b|\b(?:your|this) account\b/,
   /\b(?:country|region|territory|location)\b[^.]{0,40}\bnot supported\b|\bsecurity token\b|\bservice account\b/,
-  // SigV4. A signature of thinking or of a link to S3 is the client's.
+  // AWS about the request's SigV4 signature. Signatures of thinking and S3 links are the client's.
   /\bsignature (?:expired|not yet current)\b|\brequest has expired\. timestamp\b|\bauthorization header requires\b/,
 );
 /**
