@@ -176,13 +176,8 @@ requirement(NO_CHROMIUM, () => {
     const form = keys.getByRole('dialog', { name: 'Create an API key' });
     await form.getByLabel('Name').fill('Production');
     await form.getByRole('button', { name: 'Create key' }).click();
-    const apiKey = (
-      await keys
-        // The list of keys shows only the last characters.
-        .locator('code', { hasText: /^sk-gw-\w/ })
-        .first()
-        .innerText()
-    ).trim();
+    const shown = keys.getByRole('dialog', { name: /Your new key/ });
+    const apiKey = (await shown.locator('code', { hasText: 'sk-gw-' }).first().innerText()).trim();
     await keys.close();
     stack.provider.script('vast', jsonAnswer({ usage: { prompt_tokens: 10, completion_tokens: 10 } }));
     const client = new OpenAI({ baseURL: `${stack.origin}/v1`, apiKey, maxRetries: 0 });
