@@ -69,14 +69,20 @@ export function socketMatches(urls: readonly URL[], socketOf: (host: string) => 
 }
 
 /**
- * Ejects an endpoint after few failures without a response (no connection, reset), for 5 s, and at
- * most 10 s when it fails again. A dead endpoint has no open requests, so it would be chosen more
- * often than others. An endpoint that responds 502, 503 or 504 is ejected as late as a single
- * provider: an overloaded group must not be ejected as a whole, and another endpoint gets the
- * request anyway.
+ * Ejects an endpoint after few failed connections, for 5 s, and at most 10 s when it fails again.
+ * Without open requests a dead one would be chosen more often than others. An endpoint that
+ * responds 502, 503 or 504 is ejected as late as a single provider: an overloaded group must not be
+ * ejected as a whole, and another endpoint gets the request anyway. Resets eject none: Envoy counts
+ * them with failed connections, and a connection that succeeds begins that count again.
  */
 export function endpointEjection(singleProvider: EnvoyJson): EnvoyJson {
-  return { ...singleProvider, consecutive_local_origin_failure: FAILURES_IN_A_ROW };
+  return {
+    ...singleProvider,
+    split_external_local_origin_errors: true,
+    consecutive_local_origin_failure: FAILURES_IN_A_ROW,
+    enforcing_consecutive_local_origin_failure: 100,
+    enforcing_local_origin_success_rate: 0,
+  };
 }
 
 /**

@@ -190,14 +190,10 @@ const EJECTION: EnvoyJson = {
   base_ejection_time: '5s',
   max_ejection_time: '10s',
   max_ejection_percent: 100,
-  split_external_local_origin_errors: true,
-  consecutive_local_origin_failure: 20,
-  enforcing_consecutive_local_origin_failure: 100,
   consecutive_gateway_failure: 20,
   enforcing_consecutive_gateway_failure: 100,
   enforcing_consecutive_5xx: 0,
   enforcing_success_rate: 0,
-  enforcing_local_origin_success_rate: 0,
 };
 
 /**

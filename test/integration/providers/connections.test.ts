@@ -10,7 +10,7 @@ import { startEnvoy } from '../../harness/envoy-process.ts';
 import { showLogsOnFailure } from '../../harness/failure-logs.ts';
 import { opened } from '../../harness/opened.ts';
 import { freePorts } from '../../launchers/free-ports.ts';
-import { errorAnswer } from '../../provider/acts.ts';
+import { errorAnswer, reset } from '../../provider/acts.ts';
 import { makeCertificate } from '../../provider/certificate.ts';
 import { startTokenServer } from '../../provider/token-server.ts';
 
@@ -185,7 +185,10 @@ describe('a provider that refuses connections', () => {
   });
 });
 
-test('a provider elsewhere is ejected after 20 responses of 503 in a row, but not after 500 or 429', async () => {
+test.each([
+  ['responses of 503', errorAnswer(503, 'overloaded'), '503 own'],
+  ['resets', reset, '503 UC'],
+])('a provider elsewhere is ejected after 20 %s in a row, but not after 500 or 429', async (_name, act, failure) => {
   const server = await provider();
   const config = await configOf(envoy, { p: `http://0.0.0.0:${server.port}/v1` });
   await publisher.publish(config);
@@ -201,8 +204,8 @@ test('a provider elsewhere is ejected after 20 responses of 503 in a row, but no
   expect(new Set(await statuses(25))).toEqual(new Set(['500 own']));
   server.script('m', errorAnswer(429, 'slow down'));
   expect(new Set(await statuses(25))).toEqual(new Set(['429 own']));
-  server.script('m', errorAnswer(503, 'overloaded'));
-  expect(new Set(await statuses(20))).toEqual(new Set(['503 own']));
+  server.script('m', act);
+  expect(new Set(await statuses(20))).toEqual(new Set([failure]));
   // Envoy's main thread notifies its workers. On a busy machine this takes a few more requests, but
   // far fewer than another 20.
   let seen: string[] = [];
