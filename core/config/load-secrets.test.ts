@@ -102,6 +102,19 @@ describe('looked for', () => {
     ]);
   });
 
+  test('one that is no UTF-8 text, as PowerShell writes it, is reported as where it is loaded', async () => {
+    await write({ 'gateway.yaml': 'providers: {p: {base_url: "http://127.0.0.1:1", api_key: "${file:two}"}}\n' });
+    await writeFile(join(folder.path, 'two'), Buffer.from('\ufefffile-sentinel', 'utf16le'));
+    const warnings = async (secrets: 'checked' | 'gateway') => {
+      const loaded = await loadConfig(path(), {}, { secrets });
+      return loaded.ok && loaded.warnings.map(({ message }) => message);
+    };
+    expect(await warnings('checked')).toContainEqual(
+      expect.stringContaining('providers.p.api_key: the file two cannot be read: it is not UTF-8 text'),
+    );
+    expect(await warnings('checked')).toEqual(await warnings('gateway'));
+  });
+
   test('a missing one to which a header refers is a problem', async () => {
     await write({ 'gateway.yaml': placed(TEXT), two: 'file-sentinel' });
     const { TOKEN: _, ...others } = ENV;

@@ -12,6 +12,7 @@ export interface UnreadFile {
   readonly forbidden?: true;
 }
 
+export const NOT_UTF8: UnreadFile = { ok: false, reason: 'it is not UTF-8 text' };
 const PIECE_BYTES = 65_536;
 
 /** Reads a whole small UTF-8 file. */
@@ -21,7 +22,7 @@ export async function readTextFile(path: string, maxBytes: number): Promise<Text
   try {
     return { ok: true, text: new TextDecoder('utf-8', { fatal: true }).decode(file.bytes) };
   } catch {
-    return { ok: false, reason: 'it is not UTF-8 text' };
+    return NOT_UTF8;
   }
 }
 

@@ -1,5 +1,6 @@
+import { isUtf8 } from 'node:buffer';
 import { resolve as resolvePath } from 'node:path';
-import { readBytes, readTextFile } from './read-text-file.ts';
+import { NOT_UTF8, readBytes, readTextFile } from './read-text-file.ts';
 import { isOfDashboard, isOnlyChecked, isSecretElsewhere, isUnread, type Secrets } from './secret-places.ts';
 import type { Path, Position, TextResolver } from './yaml-tree.ts';
 
@@ -92,10 +93,15 @@ export async function checkSecretFiles(paths: Iterable<string>): Promise<Readonl
   const checked = new Map<string, Lookup>();
   for (const path of paths) {
     const file = await readBytes(path, MAX_SECRET_LENGTH);
-    checked.set(path, file.ok ? { text: file.bytes.some((byte) => byte !== LF && byte !== CR) ? 'x' : '' } : file);
+    checked.set(path, file.ok ? checkedSecret(file.bytes) : file);
     if (file.ok) file.bytes.fill(0);
   }
   return checked;
+}
+
+function checkedSecret(bytes: Buffer): Lookup {
+  if (!isUtf8(bytes)) return NOT_UTF8;
+  return { text: bytes.some((byte) => byte !== LF && byte !== CR) ? 'x' : '' };
 }
 
 /** Content of each file, or its problem. */
