@@ -134,7 +134,12 @@ async function setUpAlone() {
   }
 }
 
-const problem = (STEPS.every(isDone) ? undefined : await setUpAlone()) ?? findNodeProblem(root);
+function whoseFolder(error) {
+  if (error.code !== 'EACCES') throw error;
+  return `${error.path} cannot be written: run "node scripts/setup.mjs" as the owner of this folder.`;
+}
+
+const problem = (STEPS.every(isDone) ? undefined : await setUpAlone().catch(whoseFolder)) ?? findNodeProblem(root);
 if (problem !== undefined) {
   process.stderr.write(`\n${problem}\n\n`);
   process.exitCode = 1;

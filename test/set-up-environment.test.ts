@@ -22,6 +22,11 @@ function write(path: string, text: string, mode = 0o644): string {
 const dump = (name: string) =>
   `require('node:fs').writeFileSync(${JSON.stringify(join(root, 'dumps', name))}, JSON.stringify(process.env));`;
 
+function copySetUp(): void {
+  for (const name of ['scripts', 'core/lock', 'envoy', 'package.json', 'package-lock.json'])
+    cpSync(join(REPOSITORY, name), join(root, name), { recursive: true });
+}
+
 const SECRETS = {
   OPENAI_API_KEY: 'sk-secret',
   DATABASE_URL: 'postgres://u:secret@h/d',
@@ -38,9 +43,24 @@ function setUp(env: Readonly<Record<string, string>>): string {
   return `${result.stdout}${result.stderr}`;
 }
 
+test('set-up by a user who may not write into the checkout says who should run it', () => {
+  copySetUp();
+  mkdirSync(join(root, '.cache'));
+  for (const folder of [root, join(root, '.cache')]) chmodSync(folder, 0o555);
+  const as = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
+  const { status, stderr } = spawnSync(process.execPath, [join(root, 'scripts/setup.mjs')], {
+    encoding: 'utf8',
+    ...as,
+  });
+  for (const folder of [root, join(root, '.cache')]) chmodSync(folder, 0o755);
+  expect([status, stderr]).toEqual([
+    1,
+    `\n${join(root, '.cache/setup.lock')} cannot be written: run "node scripts/setup.mjs" as the owner of this folder.\n\n`,
+  ]);
+});
+
 test("set-up runs other programs without the secrets in the gateway's environment", { timeout: 60_000 }, () => {
-  for (const name of ['scripts', 'core/lock', 'envoy', 'package.json', 'package-lock.json'])
-    cpSync(join(REPOSITORY, name), join(root, name), { recursive: true });
+  copySetUp();
   mkdirSync(join(root, 'dumps'));
   const vite = write('fake-vite.js', dump('vite'));
   const npm = write(
