@@ -202,8 +202,8 @@ describe('writing', () => {
           );
           await own.write(
             order.flatMap((organizationId) => [
-              rowWith({ organizationId, keyId: organizationId }),
-              rowWith({ organizationId }),
+              rowWith({ organizationId, keyId: organizationId, arrivedAtMs: HOUR }),
+              rowWith({ organizationId, arrivedAtMs: HOUR }),
             ]),
           );
         }
@@ -224,7 +224,7 @@ describe('writing', () => {
 
   it('rejects while the log is unavailable, and counts nothing twice afterwards', async () => {
     const organizationId = newOrganization();
-    const batch = [rowWith({ organizationId }), rowWith({ organizationId })];
+    const batch = [0, 1].map((ms) => rowWith({ organizationId, arrivedAtMs: HOUR + ms }));
     const broken = openRequestLog('postgres://nobody@127.0.0.1:1/nowhere', log);
     await expect(broken.write(batch)).rejects.toBeInstanceOf(StoreUnavailable);
     await broken.close();
