@@ -1,4 +1,4 @@
-import { systemClock as clock } from '#core/clock.ts';
+import { systemClock as clock, utcDay } from '#core/clock.ts';
 import { newId } from '#core/ids.ts';
 import type { Log } from '#core/log/log.ts';
 import { flatTable, NO_PRICES, NO_USAGE } from '#core/pricing.ts';
@@ -31,7 +31,6 @@ export const PRODUCED: ProviderOutput = {
 };
 /** More than the cost of all requests. */
 const BALANCE = 1_000_000_000n;
-const today = (): number => Math.floor(clock.nowMs() / 86_400_000);
 const silent = { info() {}, warn() {}, error() {} } as unknown as Log;
 
 export interface AccountingScene {
@@ -62,10 +61,13 @@ export async function startAccounting({ store, customer, folder, durableIn, chan
     heldNanoUsd: () => limits.heldNanoUsd(customer.organizationId, clock.nowMs()),
     async open(claim?: IdempotencyClaim, generationId = newId('gen', clock.nowMs())): Promise<BillableHold> {
       const { organizationId, keyId } = customer;
-      const snapshot = { organization: { sequence: 1, balanceNanoUsd: BALANCE, day: today(), spentNanoUsd: 0n } };
-      const key = { sequence: 1, day: today(), spentNanoUsd: 0n };
+      // A snapshot of the day before would be read again forever.
+      const nowMs = clock.nowMs();
+      const day = utcDay(nowMs);
+      const snapshot = { organization: { sequence: 1, balanceNanoUsd: BALANCE, day, spentNanoUsd: 0n } };
+      const key = { sequence: 1, day, spentNanoUsd: 0n };
       const request = {
-        ...{ holdId: generationId, organizationId, keyId, nowMs: clock.nowMs(), concurrency: 1000, tokens: 1 },
+        ...{ holdId: generationId, organizationId, keyId, nowMs, concurrency: 1000, tokens: 1 },
         ...{ organizationLimits: {}, keyLimits: {}, holdNanoUsd: HELD, totalTimeoutMs: 60_000 },
         snapshot: { ledgerEpoch: 'epoch', ...snapshot, key },
       };

@@ -104,7 +104,9 @@ it('refuses unknown letters, and says why a letter still cannot be charged', asy
 });
 
 describe('what an undecided dead letter owes', () => {
-  const today = utcDay(Date.now());
+  // One moment for all tests: a snapshot of yesterday would be read again forever.
+  const nowMs = Date.now();
+  const today = utcDay(nowMs);
   let customer: Customer;
   beforeEach(async () => {
     customer = await addCustomer(db.store, 500n);
@@ -147,11 +149,11 @@ describe('what an undecided dead letter owes', () => {
     const limits = new MemoryLimitStore({ leaseMs: 60_000 });
     const rules = { concurrency: 10, organizationLimits: {}, keyLimits: {}, tokens: 1, totalTimeoutMs: 60_000 };
     const admit = (holdId: string, holdNanoUsd: bigint, snapshot: AccountSnapshot) =>
-      limits.admit({ ...customer, ...rules, holdId, holdNanoUsd, snapshot, nowMs: Date.now() });
+      limits.admit({ ...customer, ...rules, holdId, holdNanoUsd, snapshot, nowMs });
     const before = await account();
     while ((await admit('first', 400n, before)).kind === 'read_again');
     await leaveLetter(400n, customer);
-    await limits.release({ ...customer, holdId: 'first', nowMs: Date.now(), tokensUsed: 0, mayBeCharged: true });
+    await limits.release({ ...customer, holdId: 'first', nowMs, tokensUsed: 0, mayBeCharged: true });
     expect(await admit('second', 101n, before)).toMatchObject({ kind: 'read_again' });
     for (const snapshot of [await account(), before])
       expect(await admit('second', 101n, snapshot)).toMatchObject({ rule: 'balance', availableNanoUsd: 100n });

@@ -78,11 +78,12 @@ requirement(missingRedis, () => {
 
   /** Reads the caller and requests 900 of the 1,000, as a request does. */
   async function ask({ database, limits, customer }: Process): Promise<AdmissionResult['kind'] | 'unavailable' | Hold> {
-    const day = utcDay(Date.now());
     const holdId = newId('gen', Date.now());
     const { organizationId, keyId, hash } = customer;
     try {
       for (;;) {
+        const nowMs = Date.now();
+        const day = utcDay(nowMs);
         const caller = await database.keys.findByHash(hash, day);
         const snapshot = caller?.account;
         if (snapshot === undefined) throw new Error('the customer is not known');
@@ -92,7 +93,7 @@ requirement(missingRedis, () => {
           organizationId,
           keyId,
           holdNanoUsd: 900n,
-          nowMs: Date.now(),
+          nowMs,
           snapshot,
         };
         const result = await limits.admit(request);

@@ -59,12 +59,11 @@ async function play({ requests, delaysMs }: typeof SCENE extends fc.Arbitrary<in
     heldNanoUsd: (...of: Parameters<typeof store.heldNanoUsd>) => slowly(() => store.heldNanoUsd(...of)),
   };
   const processes = [0, 1].map(() => startProcess(ledger, limits));
-  const day = utcDay(clock.nowMs());
   let spent = 0n;
   let open = 0n;
   const going: BillableHold[] = [];
   for (const { process, tokens } of requests) {
-    const hold = await openHold(processes[process], { memory, store, day });
+    const hold = await openHold(processes[process], { memory, store });
     going.push(hold);
     if (tokens === undefined) open += HELD;
     else {
@@ -99,15 +98,17 @@ async function play({ requests, delaysMs }: typeof SCENE extends fc.Arbitrary<in
 interface Stores {
   readonly memory: ReturnType<typeof createMemoryLedger>;
   readonly store: MemoryLimitStore;
-  readonly day: number;
 }
 
-async function openHold(process: ReturnType<typeof startProcess> | undefined, { memory, store, day }: Stores) {
+async function openHold(process: ReturnType<typeof startProcess> | undefined, { memory, store }: Stores) {
   if (process === undefined) throw new Error('there are two processes');
-  const generationId = newId('gen', clock.nowMs());
+  // A snapshot of the day before would be read again forever.
+  const nowMs = clock.nowMs();
+  const day = utcDay(nowMs);
+  const generationId = newId('gen', nowMs);
   const of = { organizationId: ORGANIZATION, keyId: KEY, holdNanoUsd: HELD, totalTimeoutMs: 60_000 };
   const snapshot = memory.read(ORGANIZATION, KEY, day);
-  const rules = { concurrency: 100, tokens: 1, organizationLimits: {}, keyLimits: {}, nowMs: clock.nowMs() };
+  const rules = { concurrency: 100, tokens: 1, organizationLimits: {}, keyLimits: {}, nowMs };
   while ((await store.admit({ ...of, ...rules, holdId: generationId, snapshot })).kind === 'read_again');
   const asked = { model: 'm', priceTable: TABLE, streamed: false, createdAtMs: 1, mostOutputTokens: 1_000 };
   return process.accounting.open({ ...of, ...asked, generationId, day });
@@ -163,7 +164,7 @@ test('a process closes after the limit store has replied to the releases of its 
     await store.release(given);
   };
   const process = startProcess(memory, { renew: store.renew.bind(store), release });
-  const hold = await openHold(process, { memory, store, day: utcDay(clock.nowMs()) });
+  const hold = await openHold(process, { memory, store });
   await hold.charge(produced(10));
   await process.close();
   expect(await store.heldNanoUsd(ORGANIZATION, clock.nowMs())).toBe(0n);

@@ -3,6 +3,7 @@ import { createLog } from '#core/log/log.ts';
 import { topUpAutomatically } from '#dashboard/server/payments/automatic.ts';
 import { changeAlertSettings, NEW_ALERTS } from '#database/alerts/alert-settings.ts';
 import { BY, sql } from '../../harness/database.ts';
+import { untilDayIsYoung } from '../../harness/young-window.ts';
 import { paymentsScene } from './payments-scene.ts';
 
 const scene = paymentsScene();
@@ -65,6 +66,7 @@ describe('automatic top-up', () => {
   });
 
   test('charges the card below the threshold, once for all processes, within the daily limit', async () => {
+    await untilDayIsYoung();
     await setUp();
     await Promise.all([round(), round(), round()]);
     expect([await balance(), stripe.world.charges]).toEqual([20, 1]);
