@@ -30,14 +30,17 @@ beforeEach(async () => {
   await sql(database.url, "update top_ups set state = 'expired' where state = 'open'");
   organizationId = await database.addOrganization();
   ({ customerId } = await openPaymentAccount(database.pool, organizationId, stripe.world.id('cus')));
-  await keepCard('pm_old');
+  await keepCard();
   await turnOn();
   await changeAlertSettings(database.pool, organizationId, () => ({ ...NEW_ALERTS, emails: ['o@example.com'] }), BY);
 });
 
 let cards = 0;
-const keepCard = (paymentMethodId: string) =>
-  saveCard(database.pool, { customerId, paymentMethodId, card: 'visa 4242', savedAtMs: Date.now() - 60_000 + ++cards });
+/** Each has another id, because on a new day a round detaches the former cards of earlier tests. */
+function keepCard() {
+  const savedAtMs = Date.now() - 60_000 + ++cards;
+  return saveCard(database.pool, { customerId, paymentMethodId: stripe.world.id('pm'), card: 'visa 4242', savedAtMs });
+}
 const SETTINGS = { belowNanoUsd: 5_000_000_000n, amountCents: 2000n, dailyCents: 4000n };
 const turnOn = () => setAutomaticTopUp(database.pool, organizationId, SETTINGS, BY);
 const turnOff = () => setAutomaticTopUp(database.pool, organizationId, undefined, BY);
@@ -88,7 +91,7 @@ describe('an automatic top-up that was charged is credited', () => {
     stripe.instead = (call) => (isCharge(call) ? 'lost' : undefined);
     await expect(round()).rejects.toThrow();
     stripe.instead = undefined;
-    await keepCard('pm_new');
+    await keepCard();
     await laterRound();
     await laterRound();
     expect([stripe.world.charges, await balance(), await topUps()]).toEqual([1, 20, [['paid', undefined]]]);
