@@ -101,6 +101,38 @@ requirement(NO_CHROMIUM, () => {
     await page.context().close();
   });
 
+  test.each([
+    ['o/ORGANIZATION/requests?range=yesterday', /api.*requests\?/, 'fromMs'],
+    ['o/ORGANIZATION/audit?range=24h', /api.*audit\?/, 'fromMs'],
+    ['operator/costs?range=yesterday', /api.*costs\?/, 'from'],
+  ])('the range of a page that stays open over midnight is that of the new day: %s', async (path, endpoint, name) => {
+    const { page } = await openPage(stack);
+    let laterMs = 0;
+    await page.route('**/api/**', async (route) => {
+      const response = await route.fetch();
+      const date = new Date(Date.now() + laterMs).toUTCString();
+      await route.fulfill({ response, headers: { ...response.headers(), date } });
+    });
+    await page.clock.install();
+    await signIn(page, 'operator@gateway.example', password);
+    const from = (request: { url(): string }) => {
+      const text = new URL(request.url()).searchParams.get(name) ?? '';
+      return Number(text) || Date.parse(text);
+    };
+    const first = page.waitForRequest(endpoint);
+    await page.goto(`/${path.replace('ORGANIZATION', organizationId)}`);
+    const before = from(await first);
+    laterMs = DAY_MS;
+    const isOfNewDay = (request: { url(): string }) => from(request) - before > DAY_MS - HOUR_MS;
+    const second = page.waitForRequest((request) => endpoint.test(request.url()) && isOfNewDay(request), {
+      timeout: 20_000,
+    });
+    await page.clock.fastForward(DAY_MS);
+    await second;
+    await page.unrouteAll({ behavior: 'ignoreErrors' });
+    await page.context().close();
+  });
+
   test('the keyboard selects a range too', async () => {
     const { page, complaints } = watched;
     const [fromMs, toMs] = [Date.UTC(2026, 2, 31), Date.UTC(2026, 3, 1)];

@@ -1,7 +1,8 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { useMemo } from 'react';
+import { useEffect, useMemo, useState } from 'react';
 import type { RawSearch, Search } from '#contract/define-search.ts';
 import { boundsOf, type Span, type TimeState } from '#contract/explore-search.ts';
+import { MINUTE_MS, utcDay } from '#core/clock.ts';
 import { serverMs } from '../api/server-clock.ts';
 
 /** The state of the page in its address. */
@@ -14,9 +15,22 @@ export interface Url<State> {
   readonly clear: () => void;
 }
 
-/** The bounds of a range. `Last 24 hours` counts from the moment of the choice. */
-export function useBounds({ range, fromMs, toMs }: TimeState): Partial<Span> {
-  return useMemo(() => boundsOf({ range, fromMs, toMs }, serverMs()), [range, fromMs, toMs]);
+/**
+ * What a choice means now: `Last 24 hours` counts from the moment of the choice. At midnight UTC it
+ * is computed again, because the page may stay open and `Yesterday` is another day.
+ */
+export function useOnDay<Value>(compute: (nowMs: number) => Value, choice: string): Value {
+  const [day, setDay] = useState(() => utcDay(serverMs()));
+  useEffect(() => {
+    const timer = setInterval(() => setDay(utcDay(serverMs())), MINUTE_MS);
+    return () => clearInterval(timer);
+  }, []);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `choice` names all that is computed from
+  return useMemo(() => compute(serverMs()), [choice, day]);
+}
+
+export function useBounds(time: TimeState): Partial<Span> {
+  return useOnDay((nowMs) => boundsOf(time, nowMs), `${time.range} ${time.fromMs} ${time.toMs}`);
 }
 
 /** Parameters of the current page. `search` stays the same object until they change. */

@@ -1,8 +1,7 @@
-import { type ReactNode, useMemo, useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { type ExploreState, exploreSearchOfOne, requestsIn } from '#contract/explore-search.ts';
 import type { RequestFilter, RequestPage } from '#contract/request-log.ts';
 import { useConnectionLost } from '../../api/connection.ts';
-import { serverMs } from '../../api/server-clock.ts';
 import { Button, LinkButton } from '../../components/button.tsx';
 import { Banner, EmptyState, PageHeader } from '../../components/panels.tsx';
 import { Instant, StatusPill } from '../../components/values.tsx';
@@ -12,7 +11,7 @@ import { useExplore } from '../../explore/use-explore.ts';
 import { ViewsMenu } from '../../explore/views-menu.tsx';
 import { formatCount } from '../../format/format.ts';
 import { SearchBox } from '../../forms/filter-bar.tsx';
-import { type Url, useUrl } from '../../search/use-url.ts';
+import { type Url, useOnDay, useUrl } from '../../search/use-url.ts';
 import { useOrganization } from '../../shell/use-organization.tsx';
 import { CsvLink, List } from '../../table/list-page.tsx';
 import { canFollow, filterTextOf, listFilter } from './list-filter.ts';
@@ -31,9 +30,8 @@ export function RequestsPage(): ReactNode {
   const { search, change } = url;
   const { by = 'status' } = search;
   const [paused, setPaused] = useState(false);
-  const filterText = filterTextOf(search);
-  // Excludes the drawer and the chart, whose changes keep the list.
-  const filter = useMemo(() => listFilter(JSON.parse(filterText) as ExploreState, serverMs()), [filterText]);
+  // The text excludes the drawer and the chart, whose changes keep the list.
+  const filter = useOnDay((nowMs) => listFilter(search, nowMs), filterTextOf(search));
   const query = useExplore(search, by, 'requests');
   const lost = useConnectionLost();
   const look = useLogLook(search.key?.length === 1 ? WITH_ADDRESS : NOTHING);
