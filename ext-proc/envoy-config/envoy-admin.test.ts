@@ -45,18 +45,19 @@ test("reads the clusters each time, and the server's facts every ten seconds", a
 });
 
 test('names the servers that get no requests, with the reason', async () => {
-  const at = (port_value: number, health_status: object) => ({
-    ...{ hostname: 'vllm', address: { socket_address: { address: '10.0.0.1', port_value } } },
+  const at = (port_value: number, health_status: object, address = '10.0.0.1') => ({
+    ...{ hostname: 'vllm', address: { socket_address: { address, port_value } } },
     health_status,
   });
-  const hosts = [at(1, { failed_active_health_check: true }), at(2, { failed_outlier_check: true }), at(3, {})];
+  const ejected = { failed_outlier_check: true };
+  const hosts = [at(1, { failed_active_health_check: true }), at(2, ejected, '2001:db8::1'), at(3, {})];
   clusters = [
     { name: 'some', host_statuses: hosts },
     { name: 'all', host_statuses: hosts.slice(0, 1) },
   ];
   const state = await createEnvoyStateReader(join(folder, 'admin.sock'), clock)();
   expect(state?.ejected).toEqual(new Set(['all']));
-  expect(state?.serversOut.get('some')).toEqual(['10.0.0.1:1 (health check)', '10.0.0.1:2 (ejected)']);
+  expect(state?.serversOut.get('some')).toEqual(['10.0.0.1:1 (health check)', '[2001:db8::1]:2 (ejected)']);
 });
 
 test('drops the cached facts when Envoy does not respond, because the next one may be another Envoy', async () => {

@@ -1,4 +1,5 @@
 import type { Clock } from '#core/clock.ts';
+import { formatAddress } from '#core/config/network-names.ts';
 import { askServer } from '#core/net/ask-server.ts';
 
 /** State of the cluster file in Envoy's admin. */
@@ -124,8 +125,9 @@ function clustersOut({ cluster_statuses = [] }: ClusterStatuses): Pick<EnvoyStat
 
 function outOf({ address, health_status: health }: HostStatus): string[] {
   const { address: host = '', port_value: port = 0 } = address?.socket_address ?? {};
-  if (health?.failed_active_health_check === true) return [`${host}:${port} (health check)`];
-  return health?.failed_outlier_check === true ? [`${host}:${port} (ejected)`] : [];
+  const server = formatAddress({ host, port });
+  if (health?.failed_active_health_check === true) return [`${server} (health check)`];
+  return health?.failed_outlier_check === true ? [`${server} (ejected)`] : [];
 }
 
 /**

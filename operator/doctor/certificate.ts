@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { connect } from 'node:tls';
 import { DAY_MS } from '#core/clock.ts';
 import type { ListenConfig } from '#core/config/gateway-config.ts';
+import { formatAddress } from '#core/config/network-names.ts';
 import { checkServerCertificate } from '#core/config/server-certificate.ts';
 import { countOf } from '#core/count-of.ts';
 import { loopbackFor } from '#core/net/loopback.ts';
@@ -46,7 +47,7 @@ export function expiryFinding(check: string, validTo: Date, nowMs = Date.now()):
 async function servedFinding(host: string, port: number, expected: X509Certificate): Promise<Finding> {
   const check = 'certificate served';
   const served = await servedFingerprint(host, port);
-  if (served === undefined) return skipped(check, `${host}:${port} does not answer with TLS`);
+  if (served === undefined) return skipped(check, `${formatAddress({ host, port })} does not answer with TLS`);
   if (served === expected.fingerprint256) return ok(check, 'Envoy serves the one in the file');
   const advice = 'The gateway process has Envoy read a new pair within seconds; see its log and that of Envoy.';
   return problem(check, 'Envoy serves another one than the file has', advice);

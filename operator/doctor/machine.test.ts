@@ -140,4 +140,5 @@ it('reports the readiness of the gateway, or that nothing responds', async () =>
   expect(await lookAtReadiness(address)).toMatchObject([{ verdict: 'ok', found: 'draining' }]);
   await new Promise((resolve) => server.close(resolve));
   expect((await lookAtReadiness(address))[0]?.found).toContain('ECONNREFUSED');
+  expect((await lookAtReadiness({ ...address, host: '::1' }))[0]?.found).toMatch(/^\[::1\]:\d+ does not answer/);
 });

@@ -1,4 +1,4 @@
-import type { Address } from '#core/config/network-names.ts';
+import { type Address, formatAddress } from '#core/config/network-names.ts';
 import { askServer } from '#core/net/ask-server.ts';
 import { loopbackFor } from '#core/net/loopback.ts';
 import { isDraining } from '#core/process-figures.ts';
@@ -10,7 +10,7 @@ const MAX_ANSWER_BYTES = 4_096;
 /** Queries the gateway's readiness, which includes a request through Envoy. */
 export async function lookAtReadiness(metrics: Address): Promise<readonly Finding[]> {
   const answer = await ask(metrics, '/ready');
-  const where = `${metrics.host}:${metrics.port}`;
+  const where = formatAddress(metrics);
   if (answer.kind === 'silent') {
     const advice = 'Start the gateway (npm start), or run this on its machine: the metrics address is a local one.';
     return [problem('readiness', `${where} does not answer: ${answer.reason}`, advice)];
