@@ -153,7 +153,8 @@ describe('an automatic top-up that was not charged ends with its reason', () => 
     await unansweredRound();
     await turnOff();
     const error = { type: 'invalid_request_error', code: 'resource_missing', message: 'No such customer' };
-    stripe.instead = ({ method }) => (method === 'GET' ? { status: 400, body: { error } } : undefined);
+    stripe.instead = ({ path }) =>
+      path.includes(`customer=${customerId}`) ? { status: 400, body: { error } } : undefined;
     await laterRound();
     stripe.instead = undefined;
     expect(await topUps()).toEqual([['failed', 'Automatic top-up was turned off.']]);
