@@ -69,10 +69,11 @@ describe('omitted requests', () => {
     const { counts, written } = counting(async () => {
       if (isAway) throw new StoreUnavailable('away');
     });
-    counts.add(refused('key_revoked'), Date.now());
+    const now = Date.now();
+    counts.add(refused('key_revoked'), now);
     await expect.poll(() => written.length).toBeGreaterThan(2);
     isAway = false;
-    counts.add(refused('key_revoked'), Date.now());
+    counts.add(refused('key_revoked'), now);
     await counts.close(10_000);
     expect(written.at(-1)?.[0]?.requests).toBe(2);
   });
