@@ -64,7 +64,7 @@ async function decide(
   const params = context.req.param() as Record<string, string>;
   for (const [name, value] of Object.entries(params)) {
     const prefix = PARAMETERS[name];
-    if (prefix === undefined || !isIdOf(prefix, value)) return notFound(name);
+    if (prefix === undefined || !isIdOf(prefix, value)) return notFound(inWords(name));
   }
   const cookies = cookiesOf(context, caller.origin.startsWith('https:'));
   const check = async () => {
@@ -89,6 +89,11 @@ async function decide(
   const shared = { deps: own, params, caller, cookies, countChange: countOne, ...granted, input: input.value };
   const outcome = await route.serve({ ...shared, afterResponse: (work) => afterResponse(context, log, work) });
   return { outcome, userId: granted.session?.user.id };
+}
+
+/** `topUp` as people write it: `top-up`. */
+function inWords(parameter: string): string {
+  return parameter.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 
 /** Whose share of the memory a body uses. */

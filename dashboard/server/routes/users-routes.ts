@@ -67,7 +67,10 @@ export const USER_ROUTES: readonly Route[] = [
     access: 'operator',
     endsAccess: true,
     input: z.strictObject({ keepKeys: z.boolean().exactOptional() }),
-    handle: (call) => disable(call, call.params.user, true, call.input.keepKeys ? 'keep' : 'revoke'),
+    handle: async (call) =>
+      call.params.user === call.session.user.id
+        ? OWN_ACCOUNT
+        : disable(call, call.params.user, true, call.input.keepKeys ? 'keep' : 'revoke'),
   }),
   route('DELETE /api/users/:user/disablement', {
     access: 'operator',
@@ -86,6 +89,9 @@ async function disable(
   return result.kind === 'last_operator' ? LAST_OPERATOR : rowOf(result.user);
 }
 
+const OWN_ACCOUNT = problem('conflict', 'You cannot disable your own account. Another operator can.');
+
+/** Only if another operator, who disabled this one meanwhile, is to be disabled. */
 const LAST_OPERATOR = problem(
   'conflict',
   'This is the last operator: nobody could enable users again. Invite another operator first.',

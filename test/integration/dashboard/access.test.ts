@@ -105,7 +105,9 @@ describe('every route', () => {
       expect(outcomeOf(lost)).toBe('not_found');
       for (const name of Object.keys(parameters)) {
         const malformed = { ...parameters, [name]: `${parameters[name]}'` };
-        expect(outcomeOf(await ask(operator, route, malformed, decisionOf(route))), name).toBe('not_found');
+        const refused = await ask(operator, route, malformed, decisionOf(route));
+        expect(outcomeOf(refused), name).toBe('not_found');
+        expect(refused.body.message, name).toMatch(/^There is no such [a-z -]+\.$/);
       }
     },
   );
