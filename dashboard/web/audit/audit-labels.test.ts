@@ -92,6 +92,21 @@ describe('the changes of an event', () => {
     ]);
   });
 
+  it('show a view in the words of its page', () => {
+    const shown = (before: string | null, after: string) => {
+      const [line] = lines({ action: 'view.updated', changes: { search: [before, after] } });
+      return [line?.before, line?.after].map((value) => value && 'text' in value && value.text);
+    };
+    expect(
+      shown('?by=code&outcome=failed&range=24h', '?model=small&model=large&cost=2000000&by=metadata.team'),
+    ).toEqual(['Last 24 hours; By error code; Failed', 'By metadata team; Model: small, large; Cost from $0.002']);
+    expect(shown('', '?show=p95&compare=yes&user=&sort=cost&order=asc')).toEqual([
+      'none',
+      'First token, p95; Compared; End user: None; Sorted by Spend; Ascending',
+    ]);
+    expect(shown(null, '?fromMs=1767225600000&toMs=1767312000000')[1]).toMatch(/2026/);
+  });
+
   it('show of a new object only what it has', () => {
     const changes = {
       name: [null, 'Acme'],

@@ -1,6 +1,9 @@
+import { readQuery } from '#contract/define-search.ts';
+import { exploreSearch } from '#contract/explore-search.ts';
 import type { AuditEventView, ListChangeView } from '#contract/people.ts';
 import type { Setting } from '#contract/setting.ts';
 import { AUDIT_FIELDS } from '#contract/shown-settings.ts';
+import { stateWords } from '../explore/state-words.ts';
 import { formatCount, formatMoneyInFull } from '../format/format.ts';
 
 /** `{}` is replaced by the name of the subject. */
@@ -149,6 +152,10 @@ function changedValue(field: string, value: unknown, none: string): ChangedValue
   if (typeof value === 'number') return { kind: 'text', text: value.toLocaleString('en-US') };
   if (typeof value === 'boolean') return { kind: 'text', text: value ? 'yes' : 'no' };
   if (Array.isArray(value)) return { kind: 'text', text: value.join(', ') };
+  if (field === 'search') {
+    const words = stateWords(exploreSearch(readQuery(String(value))));
+    return words === '' ? { kind: 'none', text: none } : { kind: 'text', text: words };
+  }
   const text = String(value);
   return { kind: 'text', text: field.endsWith('NanoUsd') && /^-?\d+$/.test(text) ? formatMoneyInFull(text) : text };
 }

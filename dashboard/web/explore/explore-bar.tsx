@@ -1,15 +1,15 @@
 import { type ReactNode, useRef, useState } from 'react';
 import type { ExploreGrouping } from '#contract/explore.ts';
-import { type ExploreState, LISTS, type ListName, RANGES, USUAL_RANGE } from '#contract/explore-search.ts';
+import { type ExploreState, RANGES, USUAL_RANGE } from '#contract/explore-search.ts';
 import { useAsk, useOrganizationOfPage } from '../api/queries.ts';
 import { Button } from '../components/button.tsx';
 import { Icon } from '../components/icon.tsx';
 import { loadedLater } from '../components/loaded-later.tsx';
-import { formatDuration, formatMoney } from '../format/format.ts';
 import { Checkbox, Select } from '../forms/choices.tsx';
 import { FilterBar, SearchBox } from '../forms/filter-bar.tsx';
 import type { Url } from '../search/use-url.ts';
 import styles from './explore.module.css';
+import { filterWords, GROUP_WORDS } from './state-words.ts';
 import { TimeChoice } from './time-choice.tsx';
 
 // Loaded later, with the controls for several values, because the charts need none of it.
@@ -75,15 +75,9 @@ export function ExploreBar({ url, by, children, actions }: ExploreBarProps): Rea
 }
 
 function groupChoices(organization: string | undefined) {
-  const { organization: all, metadata, status, ...lists } = LISTS;
-  const groups = {
-    ...lists,
-    status: { label: 'Status class' },
-    ...(organization === undefined && { organization: all }),
-    metadata,
-  };
-  const named = Object.entries(groups).map(([value, { label }]) => ({ value, label: `By ${label.toLowerCase()}` }));
-  return [{ value: 'none', label: 'Not grouped' }, ...named];
+  const { organization: _, ...ofOne } = GROUP_WORDS;
+  const words = organization === undefined ? GROUP_WORDS : ofOne;
+  return Object.entries(words).map(([value, label]) => ({ value, label }));
 }
 
 interface ChipsProps {
@@ -96,28 +90,15 @@ interface ChipsProps {
 function Chips({ search, onOpen, onRemove }: ChipsProps): ReactNode {
   const enabled = useOrganizationOfPage() !== undefined && search.key !== undefined;
   const { data } = useAsk('GET /api/organizations/:organization/keys', {}, { enabled });
-  const nameOf = (value: string) => data?.keys.find(({ id }) => id === value)?.name ?? (value === '' ? 'None' : value);
-  const { cost, duration, outcome, streamed } = search;
-  const chips: readonly (readonly [name: keyof ExploreState, words: string | undefined])[] = [
-    ...(Object.keys(LISTS) as ListName[]).map(
-      (name) => [name, search[name] && `${LISTS[name].label}: ${search[name].map(nameOf).join(', ')}`] as const,
-    ),
-    ['outcome', outcome && (outcome === 'failed' ? 'Failed' : 'Succeeded')],
-    ['streamed', streamed && (streamed === 'yes' ? 'Streamed' : 'Not streamed')],
-    ['cost', cost === undefined ? undefined : `Cost from ${formatMoney(cost.toString())}`],
-    ['duration', duration === undefined ? undefined : `Duration from ${formatDuration(duration)}`],
-  ];
-  return chips.map(
-    ([name, words]) =>
-      words !== undefined && (
-        <span key={name} className={styles.chip}>
-          <button type="button" onClick={onOpen} data-hint={words}>
-            {words}
-          </button>
-          <button type="button" aria-label={`Remove ${words}`} onClick={() => onRemove(name)}>
-            <Icon name="close" />
-          </button>
-        </span>
-      ),
-  );
+  const nameOf = (value: string) => data?.keys.find(({ id }) => id === value)?.name ?? value;
+  return filterWords(search, nameOf).map(([name, words]) => (
+    <span key={name} className={styles.chip}>
+      <button type="button" onClick={onOpen} data-hint={words}>
+        {words}
+      </button>
+      <button type="button" aria-label={`Remove ${words}`} onClick={() => onRemove(name)}>
+        <Icon name="close" />
+      </button>
+    </span>
+  ));
 }
