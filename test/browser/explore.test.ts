@@ -125,6 +125,42 @@ requirement(NO_CHROMIUM, () => {
     expect(await page.evaluate('document.activeElement === document.body')).toBe(false);
   });
 
+  test('a filter calls no field optional, and forced colors show which measure is chosen', async () => {
+    const { page } = owner;
+    await page.goto(`/o/${organizationId}/overview`);
+    await page.getByRole('button', { name: 'Filter', exact: true }).click();
+    await page.getByLabel('Minimum duration in milliseconds').waitFor();
+    expect(await page.getByRole('dialog').getByText('optional').filter({ visible: true }).count()).toBe(0);
+    await page.keyboard.press('Escape');
+    await page.emulateMedia({ forcedColors: 'active' });
+    for (const chosen of ['main [aria-pressed="true"]', 'nav [aria-current="page"]']) {
+      const outline = `getComputedStyle(document.querySelector('${chosen}')).outlineStyle`;
+      expect(await page.evaluate(outline), chosen).toBe('solid');
+    }
+    await page.emulateMedia({ forcedColors: 'none' });
+  });
+
+  test('letters that are typed while the palette is loaded are in its box', async () => {
+    const { page } = owner;
+    const loaded = Promise.withResolvers<void>();
+    await page.route(/\/palette-[^/]+\.js$/, (route) => loaded.promise.then(() => route.continue()));
+    await page.goto(`/o/${organizationId}/requests`);
+    const search = page.getByRole('searchbox', { name: 'Request or generation id' });
+    await search.focus();
+    await page.keyboard.press('Control+k');
+    await page.keyboard.type('mod');
+    loaded.resolve();
+    await page.getByRole('option').first().waitFor();
+    await page.keyboard.type('els');
+    await expect.poll(() => page.getByRole('dialog').getByRole('combobox').inputValue()).toBe('models');
+    await page.keyboard.press('Escape');
+    expect(await search.inputValue()).toBe('');
+    await page.keyboard.press('Control+k');
+    expect(await page.getByRole('dialog').getByRole('combobox').inputValue()).toBe('');
+    await page.keyboard.press('Escape');
+    await page.unroute(/\/palette-[^/]+\.js$/);
+  });
+
   test('requests are grouped by a member of the metadata once it is named', async () => {
     const { page } = owner;
     await page.goto(`/o/${organizationId}/overview?range=7d`);

@@ -22,9 +22,15 @@ interface Found {
 
 const MAX_SHOWN = 12;
 
+interface PaletteProps {
+  /** Its letters may have been typed before the palette was loaded. */
+  readonly text: string;
+  readonly onText: (text: string) => void;
+  readonly onClose: () => void;
+}
+
 /** Finds and opens pages, views, keys, models, organizations and requests by part of the name. */
-export function Palette({ onClose }: { readonly onClose: () => void }): ReactNode {
-  const [text, setText] = useState('');
+export function Palette({ text, onText, onClose }: PaletteProps): ReactNode {
   const [at, setAt] = useState(0);
   const navigate = useNavigate();
   const id = useId();
@@ -58,7 +64,7 @@ export function Palette({ onClose }: { readonly onClose: () => void }): ReactNod
           placeholder="Page, view, key, model, organization or request id"
           value={text}
           onChange={(event) => {
-            setText(event.target.value);
+            onText(event.target.value);
             setAt(0);
           }}
         />

@@ -48,7 +48,7 @@ export function Shell(): ReactNode {
         <Sidebar onFind={find} />
       </aside>
       {open === 'navigation' && <SidebarDrawer onClose={close} onFind={find} />}
-      {open === 'palette' && <Palette onClose={close} />}
+      {open === 'palette' && <PaletteWithText onClose={close} />}
       {open === 'shortcuts' && <Shortcuts onClose={close} />}
       <main id="content" tabIndex={-1} className={styles.content}>
         {lost && (
@@ -69,6 +69,23 @@ export function Shell(): ReactNode {
       </main>
     </div>
   );
+}
+
+/** Keeps the letters that are typed until the palette is loaded and its box has the focus. */
+function PaletteWithText({ onClose }: { readonly onClose: () => void }): ReactNode {
+  const [text, setText] = useState('');
+  useEffect(() => {
+    const listen = (event: KeyboardEvent) => {
+      if (event.key.length !== 1 || event.ctrlKey || event.metaKey || event.altKey) return;
+      if (document.activeElement?.closest(OPEN_DIALOG)) return;
+      event.preventDefault();
+      event.stopPropagation();
+      setText((before) => before + event.key);
+    };
+    window.addEventListener('keydown', listen, { capture: true });
+    return () => window.removeEventListener('keydown', listen, { capture: true });
+  }, []);
+  return <Palette text={text} onText={setText} onClose={onClose} />;
 }
 
 /** Stored until the browser is closed. */
