@@ -41,7 +41,14 @@ export function PlaygroundPage(): ReactNode {
             messages are not stored.
             {/* On its own line, because it is known later and must not move text. */}
             <br />
-            Balance{payer === undefined ? ': …' : ` of ${payer.name}: ${formatMoney(payer.balanceNanoUsd)}`}
+            Balance
+            {payer && (
+              <>
+                {' '}
+                of <bdi>{payer.name}</bdi>
+              </>
+            )}
+            : {payer ? formatMoney(payer.balanceNanoUsd) : '…'}
           </>
         }
       />
