@@ -44,6 +44,17 @@ export interface RequestDetail extends RequestView {
   readonly metadata?: string;
   /** Absent: nothing was charged, or the charge is not committed yet. */
   readonly charge?: ChargeView;
+  /** Only for operators. Absent: none is recorded. */
+  readonly unchargedAttempts?: readonly UnchargedAttemptView[];
+}
+
+/** A call of a provider for which nobody was charged. */
+export interface UnchargedAttemptView {
+  readonly provider: string;
+  /** The provider's name for the model. */
+  readonly providerModel: string;
+  /** `ok`, or why it failed. */
+  readonly result: string;
 }
 
 /** A charge with all that it was computed from. */

@@ -1,12 +1,15 @@
-import type { ChargeView, RequestDetail, RequestView } from '#contract/request-log.ts';
+import type { RequestDetail, RequestView } from '#contract/request-log.ts';
 import { isApi } from '#core/config/apis.ts';
 import { idMoment } from '#core/ids.ts';
 import { present } from '#core/present.ts';
 
 /** A row of the log for a page, with the name and last characters of its key. */
-export interface RequestRow extends Omit<RequestDetail, 'atMs' | 'api' | 'metadata' | 'charge'> {
+export interface RequestRow extends Omit<RequestDetail, 'atMs' | 'api' | 'metadata' | keyof RequestRecords> {
   readonly metadata?: Readonly<Record<string, string>>;
 }
+
+/** What other tables have about a request. */
+export type RequestRecords = Pick<RequestDetail, 'charge' | 'unchargedAttempts'>;
 
 /** SQL of a request `p` and key `k` by field. A field without a column does not compile. */
 const COLUMNS: Readonly<Record<Exclude<keyof RequestRow, 'organizationId' | 'organizationName'>, string>> = {
@@ -46,11 +49,10 @@ export function requestView(row: RequestRow): RequestView {
   return { ...view, atMs: idMoment(row.id), ...present({ api: isApi(row.route) ? row.route : undefined }) };
 }
 
-export function requestDetail({ metadata, ...row }: RequestRow, charge?: ChargeView): RequestDetail {
+export function requestDetail({ metadata, ...row }: RequestRow, others: RequestRecords = {}): RequestDetail {
   const more = {
     api: isApi(row.route) ? row.route : undefined,
     metadata: metadata && JSON.stringify(metadata),
-    charge,
   };
-  return { ...row, atMs: idMoment(row.id), ...present(more) };
+  return { ...row, ...others, atMs: idMoment(row.id), ...present(more) };
 }

@@ -11,7 +11,7 @@ type ColumnsByField<Row, LeftOut extends keyof Row = never> = Readonly<
 
 const CSV_REQUEST_COLUMNS_BY_FIELD: ColumnsByField<
   RequestDetail,
-  'id' | 'api' | 'keyLast4' | 'charge' | 'organizationId' | 'organizationName'
+  'id' | 'api' | 'keyLast4' | 'charge' | 'unchargedAttempts' | 'organizationId' | 'organizationName'
 > = {
   atMs: ['time', ({ atMs }) => csvTime(atMs)],
   requestId: ['request_id', ({ requestId }) => requestId],

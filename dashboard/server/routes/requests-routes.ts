@@ -14,7 +14,7 @@ import { findCharge } from '#database/ledger/charge-reads.ts';
 import { findEveryRequest } from '#database/request-log/every-request.ts';
 import { countOmitted } from '#database/request-log/omitted-count.ts';
 import { requestDetail, requestView } from '#database/request-log/request-columns.ts';
-import { findRequest, searchRequests } from '#database/request-log/request-lookups.ts';
+import { findRequest, findUnchargedAttempts, searchRequests } from '#database/request-log/request-lookups.ts';
 import { type FoundRequests, findRequests } from '#database/request-log/request-pages.ts';
 import type { Database } from '../fairness/stores.ts';
 import { notFound } from '../http/problem.ts';
@@ -44,12 +44,15 @@ export const REQUEST_ROUTES: readonly Route[] = [
   }),
   route('GET /api/organizations/:organization/requests/:request', {
     access: 'member',
-    async handle({ deps, organizationId, params }) {
-      const row = await findRequest(deps.database, organizationId, params.request);
+    async handle({ deps: { database }, organizationId, role, params }) {
+      const row = await findRequest(database, organizationId, params.request);
       if (row === undefined) return notFound('request');
-      const { generationId, costNanoUsd } = row;
-      const isCharged = generationId !== undefined && costNanoUsd !== undefined;
-      return requestDetail(row, isCharged ? await findCharge(deps.database, organizationId, generationId) : undefined);
+      const { generationId, costNanoUsd, replayed } = row;
+      if (generationId === undefined || replayed) return requestDetail(row);
+      const isCharged = costNanoUsd !== undefined;
+      const charge = isCharged ? await findCharge(database, organizationId, generationId) : undefined;
+      const attempts = role === 'operator' ? await findUnchargedAttempts(database, organizationId, generationId) : [];
+      return requestDetail(row, present({ charge, unchargedAttempts: attempts.length > 0 ? attempts : undefined }));
     },
   }),
   csvRoute('/api/organizations/:organization/requests.csv', {

@@ -8,6 +8,7 @@ import { openRequestLog } from '#database/request-log/request-log-writer.ts';
 import { PATIENT } from '../../fixtures/patience.ts';
 import { COST, PRICES, USAGE } from '../../fixtures/priced-usage.ts';
 import { configurationWith, holdsOf, reportedModel, reportWith } from '../../fixtures/process-report.ts';
+import { attemptWith } from '../../fixtures/provider-attempt.ts';
 import { rowWith } from '../../fixtures/request-log-row.ts';
 import { addKey, BY, openStore, SILENT, settlementOf } from '../../harness/database.ts';
 import { opened } from '../../harness/opened.ts';
@@ -139,6 +140,11 @@ describe('what the page reads', () => {
     const charged = rowWith({ ...shown, requestId: crypto.randomUUID() });
     const replayed = rowWith({ ...shown, requestId: crypto.randomUUID(), costNanoUsd: undefined, replayed: true });
     await log.write([charged, replayed]);
+    const failed = { organizationId: buyer, generationId: generationId ?? '' };
+    await log.writeAttempts([
+      attemptWith({ ...failed, attempt: 2, provider: 'other', result: 'status_503' }),
+      attemptWith({ ...failed, attempt: 1 }),
+    ]);
     await log.close();
     const pathOf = (id: string) => `/api/organizations/${buyer}/requests/${id}`;
     const detailOf = async (id: string) => (await operator.get<RequestDetail>(pathOf(id))).body;
@@ -150,7 +156,14 @@ describe('what the page reads', () => {
       costNanoUsd: '100000',
       holdNanoUsd: '100000',
     });
-    expect(await detailOf(replayed.id)).not.toHaveProperty('charge');
+    expect((await detailOf(charged.id)).unchargedAttempts).toEqual([
+      { provider: 'openai', providerModel: 'gpt-5-mini-2026', result: 'first_byte_timeout' },
+      { provider: 'other', providerModel: 'gpt-5-mini-2026', result: 'status_503' },
+    ]);
+    for (const nothing of ['charge', 'unchargedAttempts'])
+      expect(await detailOf(replayed.id)).not.toHaveProperty(nothing);
+    const owner = await dashboard.signedIn(await dashboard.addUser({ in: [buyer, 'owner'] }));
+    expect((await owner.get(pathOf(charged.id))).body).not.toHaveProperty('unchargedAttempts');
   });
 
   it('reports of gateway processes are shown, to each reader only their own part', async () => {

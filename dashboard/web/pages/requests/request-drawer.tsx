@@ -177,6 +177,16 @@ function originOf(detail: RequestDetail | undefined): Readonly<Record<string, Re
       </>
     ),
     Provider: known(({ provider }) => provider ?? <Muted>Not called</Muted>, '80px'),
+    'Uncharged attempts': detail?.unchargedAttempts && (
+      <ul className="stack">
+        {detail.unchargedAttempts.map(({ provider, providerModel, result }, index) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: attempts have no id, and their order stays
+          <li key={index}>
+            {provider} <span className="muted">{providerModel}</span> <code>{result}</code>
+          </li>
+        ))}
+      </ul>
+    ),
     'Request id': known(({ requestId }) => <Id text={requestId} what="request id" />),
     'Generation id': known(({ generationId }) =>
       generationId === undefined ? NONE : <Id text={generationId} what="generation id" />,
