@@ -63,6 +63,9 @@ const PRICE_TABLE = {
   service_tiers: { flex: { input: 0.625, output: 5, above: [{ input_tokens: 200_000, input: 1, output: 8 }] } },
 };
 
+/** A word that is wider than a phone. */
+const LONG_NAME = 'Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbaugesellschaft';
+
 const PHONE = 390;
 /** Width at which nothing may overflow either. */
 const SMALL_PHONE = 360;
@@ -86,7 +89,7 @@ requirement(NO_CHROMIUM, () => {
     stack = await startDashboardStack(inject('postgresSocketDir'), models, ['openai'], {
       mail: { smtp_url: 'smtp://127.0.0.1:9', from: 'noreply@gateway.example' },
     });
-    ({ organizationId, key } = await stack.operator.customer({ organization: { name: 'Acme' } }));
+    ({ organizationId, key } = await stack.operator.customer({ organization: { name: LONG_NAME } }));
     const expiring = { name: 'Expires soon', expiresAtMs: Date.now() + 86_400_000 };
     await stack.operator.addKey(organizationId, { key: expiring });
     ({ organizationId: poorId } = await stack.operator.customer({ credit: '0.01' }));
