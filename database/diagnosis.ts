@@ -114,8 +114,8 @@ const HAS_SCHEMA = sql('diagnose_has_schema')`select to_regclass('schema_migrati
 
 async function schema(client: pg.Client) {
   const { migrations: ours, version } = await readSchemaFiles();
-  const [row] = await run<{ hasSchema: boolean }>(client, HAS_SCHEMA, []);
-  const rows = row?.hasSchema ? await run<AppliedMigration>(client, APPLIED, []) : [];
+  const { hasSchema } = await only<{ hasSchema: boolean }>(client, HAS_SCHEMA, []);
+  const rows = hasSchema ? await run<AppliedMigration>(client, APPLIED, []) : [];
   const applied = new Map(rows.map(({ version, checksum }) => [version, checksum]));
   const newer = rows.filter((row) => row.version > version);
   const versions = (serving: boolean) =>

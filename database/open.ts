@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { systemClock } from '#core/clock.ts';
 import { writeCheckpoints } from './checkpoints/checkpoint-writer.ts';
 import type { CheckpointRun } from './checkpoints/checkpoints.ts';
-import { createPool, run, type Statement, type StoreLog, sql, type Timeouts } from './connection/connection-pool.ts';
+import { createPool, only, run, type StoreLog, sql, type Timeouts } from './connection/connection-pool.ts';
 import type { PoolFigures } from './connection/store-figures.ts';
 import { keepCostDays } from './costs/cost-days.ts';
 import { createIdempotencyStore } from './idempotency/idempotency-rows.ts';
@@ -118,12 +118,12 @@ export async function openPostgres(options: PostgresOptions) {
      * Key that seals data which processes of this database leave for each other outside of it. The
      * dashboard and the command line cannot read it (schema/roles.sql).
      */
-    mirrorKey: () => readKey(others, MIRROR_KEY),
+    mirrorKey: async () => (await only<{ key: Buffer }>(others, MIRROR_KEY, [])).key,
     /**
      * Key of the hashes that replace customers' identifiers in requests to providers. The dashboard
      * and the command line cannot read it (schema/roles.sql).
      */
-    identityKey: () => readKey(others, IDENTITY_KEY),
+    identityKey: async () => (await only<{ key: Buffer }>(others, IDENTITY_KEY, [])).key,
     pools: () => [poolFigures('requests', requests), poolFigures('others', others), poolFigures('idempotency', claims)],
     /** Rejects with StoreUnavailable. */
     ping: async () => {
@@ -159,12 +159,6 @@ function recordsOf(
 
 function poolFigures(pool: PoolFigures['pool'], of: ReturnType<typeof createPool>): PoolFigures {
   return { pool, limit: of.options.max, open: of.totalCount, idle: of.idleCount, waiting: of.waitingCount };
-}
-
-async function readKey(pool: ReturnType<typeof createPool>, statement: Statement): Promise<Buffer> {
-  const [row] = await run<{ key: Buffer }>(pool, statement, []);
-  if (!row) throw new Error('the ledger has no state');
-  return row.key;
 }
 
 const PING = sql('ping')`select 1`;

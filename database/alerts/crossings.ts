@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { ALERTS_LOCK } from '../connection/advisory-locks.ts';
-import { inTransaction, run, sql } from '../connection/connection-pool.ts';
+import { inTransaction, only, run, sql } from '../connection/connection-pool.ts';
 import { addMessages, type MessageContent, type NewMessage, type WebhookKind } from './outbox.ts';
 
 /** A condition that has begun and was not reported yet. */
@@ -112,8 +112,7 @@ export async function reportCrossings(pool: pg.Pool, { sendsMail, readsSums }: C
 
 /** False: another dashboard is checking conditions. */
 export async function isAlone(client: pg.PoolClient): Promise<boolean> {
-  const [lock] = await run<{ locked: boolean }>(client, TRY_LOCK, [ALERTS_LOCK]);
-  return lock?.locked === true;
+  return (await only<{ locked: boolean }>(client, TRY_LOCK, [ALERTS_LOCK])).locked;
 }
 
 function messagesOf({ organizationId, kind, content, emails, webhook }: Crossing): NewMessage[] {

@@ -3,7 +3,7 @@ import type { AuditEventView, AuditFilter, AuditPage } from '#contract/people.ts
 import { MINUTE_MS } from '#core/clock.ts';
 import { idFloor, idMoment } from '#core/ids.ts';
 import { present } from '#core/present.ts';
-import { records, run, sql } from '../connection/connection-pool.ts';
+import { only, records, sql } from '../connection/connection-pool.ts';
 import { milliseconds } from '../connection/milliseconds.ts';
 import { STRIPE, THE_OPERATOR } from './audit.ts';
 
@@ -69,8 +69,8 @@ export async function auditPage(pool: pg.Pool, query: AuditQuery, scanRows = SCA
   const events = rows.slice(0, limit).map((row) => eventView(row, forCustomer));
   const last = events.at(-1);
   if (rows.length > limit && last !== undefined) return { events, next: last.id };
-  const [end] = await run<{ scanned: number; lastId: string | null }>(pool, SCAN_END, range);
-  if (end === undefined || end.lastId === null || end.scanned < scanRows) return { events };
+  const end = await only<{ scanned: number; lastId: string | null }>(pool, SCAN_END, range);
+  if (end.lastId === null || end.scanned < scanRows) return { events };
   // Events that arrived between the two statements move the end of the second scan.
   const next = last !== undefined && last.id < end.lastId ? last.id : end.lastId;
   return { events, next, searchedToMs: idMoment(next) };

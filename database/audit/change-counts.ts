@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { only, run, type Statement, sql } from '../connection/connection-pool.ts';
+import { only, sql } from '../connection/connection-pool.ts';
 
 /** Limits of attempted changes per UTC minute and UTC day. */
 export interface ChangeLimits {
@@ -77,13 +77,9 @@ export async function countChange(
   return { allowed: true };
 }
 
-const COUNT_EVENT: Statement = {
-  name: 'count_event',
-  text: count('$1::text', MINUTE_SECONDS, ''),
-};
+const COUNT_EVENT = sql('count_event')`${count('$1::text', MINUTE_SECONDS, '')}`;
 
 /** Counts one event of the subject. Returns the count of the current minute. */
 export async function countEvent(pool: pg.Pool, subject: string): Promise<number> {
-  const [row] = await run<{ changes: number }>(pool, COUNT_EVENT, [subject]);
-  return row?.changes ?? 1;
+  return (await only<{ changes: number }>(pool, COUNT_EVENT, [subject])).changes;
 }

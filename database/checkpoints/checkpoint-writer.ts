@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { CHECKPOINT_LOCK } from '../connection/advisory-locks.ts';
-import { inTransaction, run, sql } from '../connection/connection-pool.ts';
+import { inTransaction, only, run, sql } from '../connection/connection-pool.ts';
 import { databaseClock } from '../connection/database-clock.ts';
 import { ENTRY_LINE } from '../ledger/ledger-entries.ts';
 import {
@@ -78,14 +78,14 @@ async function writePage(
   from: string,
   work: CheckpointRun,
 ): Promise<{ written: number; after: string | undefined }> {
-  const [lock] = await run<{ mine: boolean }>(client, TRY_LOCK, []);
-  const [page] = await run<{ last: string | null }>(client, PAGE_END, [from]);
-  if (!lock?.mine || !page?.last) return { written: 0, after: undefined };
+  const { mine } = await only<{ mine: boolean }>(client, TRY_LOCK, []);
+  const { last } = await only<{ last: string | null }>(client, PAGE_END, [from]);
+  if (!mine || last === null) return { written: 0, after: undefined };
   const nowMs = await databaseClock(client);
   let room = AT_ONCE.entries;
   let written = 0;
   let reached = from;
-  for (const due of await run<Due>(client, DUE, [nowMs - work.everyMs, from, page.last, nowMs])) {
+  for (const due of await run<Due>(client, DUE, [nowMs - work.everyMs, from, last, nowMs])) {
     let stands: Standing = {
       sequence: due.after,
       hash: due.hash ?? FIRST_HASH,
@@ -102,7 +102,7 @@ async function writePage(
     }
     reached = due.organization_id;
   }
-  return { written, after: page.last };
+  return { written, after: last };
 }
 
 type Standing = Pick<Checkpoint, 'sequence' | 'hash' | 'balanceNanoUsd' | 'totalCreditsNanoUsd'>;
@@ -116,15 +116,15 @@ async function write(
   { privateKey, nowMs }: CheckpointRun & { readonly nowMs: number },
 ): Promise<Standing> {
   const values = [organizationId, before.sequence, upTo];
-  const [sums] = await run<{ amounts: string; credits: string; digest: Buffer | null }>(client, DIGEST, values);
+  const sums = await only<{ amounts: string; credits: string; digest: Buffer | null }>(client, DIGEST, values);
   const checkpoint = signCheckpoint(
     {
       organizationId,
       sequence: upTo,
-      balanceNanoUsd: before.balanceNanoUsd + BigInt(sums?.amounts ?? 0),
-      totalCreditsNanoUsd: before.totalCreditsNanoUsd + BigInt(sums?.credits ?? 0),
+      balanceNanoUsd: before.balanceNanoUsd + BigInt(sums.amounts),
+      totalCreditsNanoUsd: before.totalCreditsNanoUsd + BigInt(sums.credits),
       previousSequence: before.sequence,
-      hash: nextHash(before.hash, sums?.digest ?? Buffer.alloc(0)),
+      hash: nextHash(before.hash, sums.digest ?? Buffer.alloc(0)),
       createdAtMs: nowMs,
     },
     privateKey,

@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { StoreUnavailable } from '#core/store-unavailable.ts';
 import { untilInForce, watchForChanges } from './in-force.ts';
 import { asStatementError } from './unavailable.ts';
 
@@ -148,10 +149,10 @@ export async function run<R extends object = Row>(
   }
 }
 
-/** Returns the row of a statement that always has one, such as a select of sums. */
+/** Returns the row of a statement that always has one, unless a restore has emptied its table. */
 export async function only<R extends object>(on: Connection, statement: Statement, values: unknown[]): Promise<R> {
   const [row] = await run<R>(on, statement, values);
-  if (row === undefined) throw new Error(`${statement.name} gave no row`);
+  if (row === undefined) throw new StoreUnavailable(`${statement.name} gave no row`);
   return row;
 }
 

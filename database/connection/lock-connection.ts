@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import { MEMORY_MODE_LOCK } from './advisory-locks.ts';
-import { GuardedClient, NO_SESSION_LIMITS, REFUSE_READ_ONLY } from './connection-pool.ts';
+import { GuardedClient, NO_SESSION_LIMITS, only, REFUSE_READ_ONLY, run, sql } from './connection-pool.ts';
 import { CALLER_CHANGED } from './in-force.ts';
 import { asStoreError } from './unavailable.ts';
 
@@ -15,13 +15,13 @@ const GONE_AFTER_25_S = 'set tcp_keepalives_idle = 10; set tcp_keepalives_interv
 
 export type Mode = 'memory' | 'shared';
 
-const TRY_LOCK: Readonly<Record<Mode, string>> = {
-  memory: 'select pg_try_advisory_lock($1) as locked',
-  shared: 'select pg_try_advisory_lock_shared($1) as locked',
+const TRY_LOCK = {
+  memory: sql('try_memory_lock')`select pg_try_advisory_lock(${MEMORY_MODE_LOCK}) as locked`,
+  shared: sql('try_shared_lock')`select pg_try_advisory_lock_shared(${MEMORY_MODE_LOCK}) as locked`,
 };
-const UNLOCK: Readonly<Record<Mode, string>> = {
-  memory: 'select pg_advisory_unlock($1)',
-  shared: 'select pg_advisory_unlock_shared($1)',
+const UNLOCK = {
+  memory: sql('memory_unlock')`select pg_advisory_unlock(${MEMORY_MODE_LOCK})`,
+  shared: sql('shared_unlock')`select pg_advisory_unlock_shared(${MEMORY_MODE_LOCK})`,
 };
 
 export async function connect(url: string): Promise<pg.Client> {
@@ -45,19 +45,10 @@ export async function connect(url: string): Promise<pg.Client> {
 
 export async function tryLock(client: pg.Client, mode: Mode, tries: number): Promise<boolean> {
   for (let left = tries; left > 0; left--) {
-    const [row] = await query<{ locked: boolean }>(client, TRY_LOCK[mode], [MEMORY_MODE_LOCK]);
-    if (row?.locked === true) return true;
+    if ((await only<{ locked: boolean }>(client, TRY_LOCK[mode], [])).locked) return true;
     if (left > 1) await sleep(RETRY_MS);
   }
   return false;
-}
-
-export async function query<R extends object>(client: pg.Client, text: string, values: unknown[]): Promise<R[]> {
-  try {
-    return (await client.query<R>(text, values)).rows;
-  } catch (error) {
-    throw asStoreError(error);
-  }
 }
 
 /** Closes the connection without waiting for a reply. */
@@ -66,5 +57,5 @@ export function abandon(client: pg.Client): void {
 }
 
 export async function unlock(client: pg.Client, mode: Mode): Promise<void> {
-  await query(client, UNLOCK[mode], [MEMORY_MODE_LOCK]);
+  await run(client, UNLOCK[mode], []);
 }

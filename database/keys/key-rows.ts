@@ -3,7 +3,15 @@ import type { RateLimits } from '#core/principal.ts';
 import type { Actor } from '../audit/audit.ts';
 import { type AuditFields, changesBetween } from '../audit/audit-changes.ts';
 import { addAuditEvent } from '../audit/audit-log.ts';
-import { type Connection, inTransaction, records, run, type Statement, sql } from '../connection/connection-pool.ts';
+import {
+  type Connection,
+  inTransaction,
+  only,
+  records,
+  run,
+  type Statement,
+  sql,
+} from '../connection/connection-pool.ts';
 import { nearestMilliseconds } from '../connection/milliseconds.ts';
 import type { OrganizationRecord } from '../organizations/organization-records.ts';
 import { findOrganization } from '../organizations/organization-rows.ts';
@@ -140,7 +148,5 @@ const COUNT = sql('key_counts')`
         where k.organization_id = $1 and not k.playground and k.created_at > now() - interval '1 day') as "madeWithinDay"`;
 
 export async function countKeys(pool: pg.Pool, organizationId: string): Promise<KeyCounts> {
-  const [counts] = await run<KeyCounts>(pool, COUNT, [organizationId]);
-  if (counts === undefined) throw new Error('a select without from gave no row');
-  return counts;
+  return only(pool, COUNT, [organizationId]);
 }

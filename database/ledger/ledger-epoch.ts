@@ -1,16 +1,13 @@
 import type pg from 'pg';
-import { StoreUnavailable } from '#core/store-unavailable.ts';
 import type { Actor } from '../audit/audit.ts';
 import { addAuditEvent } from '../audit/audit-log.ts';
-import { inTransaction, only, run, sql } from '../connection/connection-pool.ts';
+import { inTransaction, only, sql } from '../connection/connection-pool.ts';
 
 const EPOCH = sql('ledger_epoch')`select epoch from ledger_state`;
 const RENEW_EPOCH = sql('renew_epoch')`update ledger_state set epoch = gen_random_uuid() returning epoch`;
 
 export async function ledgerEpoch(pool: pg.Pool): Promise<string> {
-  const [row] = await run<{ epoch: string }>(pool, EPOCH, []);
-  if (row === undefined) throw new StoreUnavailable('the database has lost its ledger_state');
-  return row.epoch;
+  return (await only<{ epoch: string }>(pool, EPOCH, [])).epoch;
 }
 
 /** After a restore, makes every limit store discard its state of this ledger. Returns the epoch. */

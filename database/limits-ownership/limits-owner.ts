@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { query } from '../connection/lock-connection.ts';
+import { only, sql } from '../connection/connection-pool.ts';
 import type { ReadFences } from './shard-fences.ts';
 
 /** Owner of the limits: a row in every read of a caller (key-lookup.ts) and every proof. */
@@ -22,15 +22,12 @@ export function isOwner({ memoryOwner, limitStore }: Owner, row: OwnerRow): bool
   return row.memory_owner === memoryOwner && (limitStore === undefined || row.limit_store === limitStore);
 }
 
-const READ_OWNER = 'select memory_owner, limit_store, store_fences from ledger_state';
+const READ_OWNER = sql('limits_owner')`select memory_owner, limit_store, store_fences from ledger_state`;
 
 /** Reads the owner. Also observes the fences in the same row. */
-export async function readOwner(
-  connection: pg.Client,
-  fences: Pick<ReadFences, 'observe'>,
-): Promise<OwnerRow | undefined> {
+export async function readOwner(connection: pg.Client, fences: Pick<ReadFences, 'observe'>): Promise<OwnerRow> {
   const readAtMs = performance.now();
-  const [row] = await query<OwnerRow>(connection, READ_OWNER, []);
-  if (row) fences.observe(row.store_fences, readAtMs);
+  const row = await only<OwnerRow>(connection, READ_OWNER, []);
+  fences.observe(row.store_fences, readAtMs);
   return row;
 }

@@ -1,16 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
-import type { StoreLog } from '../connection/connection-pool.ts';
-import {
-  ANSWER_MS,
-  abandon,
-  connect,
-  type Mode,
-  query,
-  RETRY_MS,
-  tryLock,
-  unlock,
-} from '../connection/lock-connection.ts';
+import { run, type StoreLog } from '../connection/connection-pool.ts';
+import { ANSWER_MS, abandon, connect, type Mode, RETRY_MS, tryLock, unlock } from '../connection/lock-connection.ts';
 import type { CallerSubscription } from './caller-subscription.ts';
 import { isOwner, OWNED_BY_ANOTHER, type Owner, readOwner } from './limits-owner.ts';
 import type { ReadFences } from './shard-fences.ts';
@@ -73,7 +64,7 @@ export class LockKeeper {
     this.#leave();
     if (!connection) return;
     try {
-      if (last) await query(connection, last.text, last.values);
+      if (last) await run(connection, last, last.values);
       await unlock(connection, mode);
     } catch (error) {
       log.warn({ error: String(error) }, 'the memory-mode lock goes with its connection');
@@ -94,9 +85,8 @@ export class LockKeeper {
   async #lookAtOwner(connection: pg.Client): Promise<boolean> {
     const { owner, fences } = this.#options;
     try {
-      const row = await readOwner(connection, fences);
-      const isOurs = row !== undefined && isOwner(owner, row);
-      if (row && !isOurs) this.takenOver(OWNED_BY_ANOTHER);
+      const isOurs = isOwner(owner, await readOwner(connection, fences));
+      if (!isOurs) this.takenOver(OWNED_BY_ANOTHER);
       return isOurs;
     } catch {
       this.#lost(connection);
@@ -125,8 +115,7 @@ export class LockKeeper {
       try {
         connection = await connect(url);
         const locked = await tryLock(connection, mode, 1);
-        const row = await readOwner(connection, fences);
-        if (row === undefined || !isOwner(owner, row)) {
+        if (!isOwner(owner, await readOwner(connection, fences))) {
           abandon(connection);
           return this.takenOver(OWNED_BY_ANOTHER);
         }

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
-import type { Timeouts } from '../connection/connection-pool.ts';
-import { abandon, connect, type Mode, query, TAKE_TRIES, tryLock } from '../connection/lock-connection.ts';
+import { run, type Timeouts } from '../connection/connection-pool.ts';
+import { abandon, connect, type Mode, TAKE_TRIES, tryLock } from '../connection/lock-connection.ts';
 import { OWNED_BY_ANOTHER, type Owner, readOwner } from './limits-owner.ts';
 import { LockKeeper, type LockKeeperOptions, NOTICED_WITHIN_MS } from './lock-keeper.ts';
 import type { SharedStore } from './shared-store.ts';
@@ -94,14 +94,14 @@ export class LimitsLock {
         abandon(connection);
         return { kind: 'refused', message: OWNED_BY_ANOTHER };
       }
-      const former = (await readOwner(connection, fences))?.memory_owner ?? undefined;
+      const former = (await readOwner(connection, fences)).memory_owner ?? undefined;
       const own = await readVolumeMarks(marksPath);
       const isSuccessorHere = former !== undefined && own.marks.includes(former);
       waitMs = former === undefined || (isSuccessorHere && own.hasWaited) ? 0 : this.#formerLeavesMs();
       // Written before the update in PostgreSQL, so that the next process on this volume knows the
       // mark, no matter when this one ends.
       await writeVolumeMarks(marksPath, { marks: isSuccessorHere ? [former, mark] : [mark], hasWaited: waitMs === 0 });
-      await query(connection, 'update ledger_state set memory_owner = $1', [mark]);
+      await run(connection, { text: 'update ledger_state set memory_owner = $1' }, [mark]);
       opensAtMs = performance.now() + waitMs;
       await outwaitCharges(connection);
     } catch (error) {
@@ -168,10 +168,10 @@ export class LimitsLock {
  * commit would be trusted without the charge.
  */
 async function outwaitCharges(connection: pg.Client): Promise<void> {
-  await query(connection, `set lock_timeout = '${CHARGE_MS}ms'`, []);
+  await run(connection, { text: `set lock_timeout = '${CHARGE_MS}ms'` }, []);
   for (let tries = 1; ; tries++) {
     try {
-      await query(connection, 'select outwait_settlements()', []);
+      await run(connection, { text: 'select outwait_settlements()' }, []);
       return;
     } catch (error) {
       if (tries === CHARGE_TRIES) throw new StoreUnavailable('charges of another process do not end', { cause: error });

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
-import { run, sql } from '../connection/connection-pool.ts';
+import { only, run, sql } from '../connection/connection-pool.ts';
 
 /**
  * Number of shards of Redis. Organizations are distributed over them by id. The shard's number is
@@ -118,9 +118,7 @@ export function createFenceRow(pool: pg.Pool): FenceRow {
       return (await run(pool, REPLACE, [from, to])).length === 1;
     },
     async read() {
-      const [row] = await run<{ store_fences: string }>(pool, READ, []);
-      if (row === undefined) throw new StoreUnavailable('the database has lost its ledger_state');
-      return row.store_fences;
+      return (await only<{ store_fences: string }>(pool, READ, [])).store_fences;
     },
   };
 }

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
-import { StoreUnavailable } from '#core/store-unavailable.ts';
-import { query, RETRY_MS, TAKE_TRIES, tryLock, unlock } from '../connection/lock-connection.ts';
+import { run, sql } from '../connection/connection-pool.ts';
+import { RETRY_MS, TAKE_TRIES, tryLock, unlock } from '../connection/lock-connection.ts';
 import { type OwnerRow, readOwner } from './limits-owner.ts';
 import type { ReadFences } from './shard-fences.ts';
 import type { SharedStore } from './shared-store.ts';
@@ -34,7 +34,7 @@ export async function leaveSharedMark(
   if (!(await tryLock(connection, 'shared', TAKE_TRIES))) return { kind: 'refused', message: REFUSED_TO_SHARE };
   const deadlineMs = performance.now() + store.renamedWithinMs;
   while (performance.now() < deadlineMs) {
-    const row = await readMark(connection, fences);
+    const row = await readOwner(connection, fences);
     const known = row.memory_owner === SHARED_MARK ? row.limit_store : null;
     if (known === null) {
       const name = await firstMark(connection, store, row);
@@ -55,11 +55,9 @@ export async function leaveSharedMark(
   return { kind: 'refused', message: REFUSED_OTHER_STORE };
 }
 
-async function readMark(connection: pg.Client, fences: Pick<ReadFences, 'observe'>): Promise<OwnerRow> {
-  const row = await readOwner(connection, fences);
-  if (row === undefined) throw new StoreUnavailable('the database has lost its ledger_state');
-  return row;
-}
+const LEAVE_MARK = sql('leave_shared_mark')`
+  update ledger_state set memory_owner = $1, limit_store = $2
+    where memory_owner is not distinct from $3::uuid and limit_store is not distinct from $4 returning 1`;
 
 /**
  * Writes the first mark of this store. Its state may be from before a time in which another process
@@ -71,12 +69,7 @@ async function readMark(connection: pg.Client, fences: Pick<ReadFences, 'observe
 async function firstMark(connection: pg.Client, store: SharedStore, before: OwnerRow): Promise<string | undefined> {
   const beginning = await store.startOver();
   const name = await store.name(randomUUID());
-  const changed = await query(
-    connection,
-    `update ledger_state set memory_owner = $1, limit_store = $2
-     where memory_owner is not distinct from $3::uuid and limit_store is not distinct from $4 returning 1`,
-    [SHARED_MARK, name, before.memory_owner, before.limit_store],
-  );
+  const changed = await run(connection, LEAVE_MARK, [SHARED_MARK, name, before.memory_owner, before.limit_store]);
   if (changed.length === 0) return undefined;
   if (before.memory_owner === null) await beginning.open();
   return name;
@@ -89,5 +82,5 @@ async function firstMark(connection: pg.Client, store: SharedStore, before: Owne
 async function renameStore(connection: pg.Client, store: SharedStore): Promise<void> {
   const name = await store.name(randomUUID());
   await store.startOver();
-  await query(connection, 'update ledger_state set limit_store = $1', [name]);
+  await run(connection, { text: 'update ledger_state set limit_store = $1' }, [name]);
 }

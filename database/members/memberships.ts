@@ -4,7 +4,7 @@ import { removeReceiver } from '../alerts/alert-settings.ts';
 import type { Actor, AuditAction } from '../audit/audit.ts';
 import { changesBetween } from '../audit/audit-changes.ts';
 import { addAuditEvent } from '../audit/audit-log.ts';
-import { inTransaction, run, sql } from '../connection/connection-pool.ts';
+import { inTransaction, only, run, sql } from '../connection/connection-pool.ts';
 import { handOverKeysOf, revokeKeysOf } from '../keys/keys-of-user.ts';
 import { insertMembership, lockMembers } from '../users/membership-rows.ts';
 import { findUser, IS_INVITED, type MemberRole } from '../users/user-rows.ts';
@@ -126,8 +126,7 @@ async function isLastOwner(
   lastOwner: LastOwner,
 ): Promise<boolean> {
   if (role !== 'owner' || lastOwner === 'may_go') return false;
-  const [row] = await run<{ found: boolean }>(client, OTHER_OWNERS, [organizationId, userId]);
-  return row?.found !== true;
+  return !(await only<{ found: boolean }>(client, OTHER_OWNERS, [organizationId, userId])).found;
 }
 
 async function addEvent(

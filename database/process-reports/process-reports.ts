@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { DAY_MS } from '#core/clock.ts';
-import { createPool, run, type StoreLog, sql, type Timeouts } from '../connection/connection-pool.ts';
+import { createPool, only, run, type StoreLog, sql, type Timeouts } from '../connection/connection-pool.ts';
 import { milliseconds } from '../connection/milliseconds.ts';
 import {
   type HeldNow,
@@ -82,8 +82,8 @@ interface ConfigurationRow {
 
 /** Reads the sum of reported holds, up to two seconds old. */
 export async function heldNow(pool: pg.Pool, organizationId: string): Promise<HeldNow> {
-  const [row] = await run<{ held: string; holds: string }>(pool, HELD, [organizationId, REPORT_FRESH_MS]);
-  return { heldNanoUsd: BigInt(row?.held ?? 0), holds: Number(row?.holds ?? 0) };
+  const { held, holds } = await only<{ held: string; holds: string }>(pool, HELD, [organizationId, REPORT_FRESH_MS]);
+  return { heldNanoUsd: BigInt(held), holds: Number(holds) };
 }
 
 const UPDATE = sql('report_process')`

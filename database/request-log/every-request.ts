@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { DAY_MS, MINUTE_MS } from '#core/clock.ts';
 import { idFloor, idMoment } from '#core/ids.ts';
 import { pageOf } from '#core/page-of.ts';
-import { records, run, sql } from '../connection/connection-pool.ts';
+import { only, records, sql } from '../connection/connection-pool.ts';
 import { REQUEST_COLUMNS, type RequestRow } from './request-columns.ts';
 import { END, earlier, type FoundRequests, later, PATIENCE_MS, type RequestPageQuery } from './request-pages.ts';
 import { filterSql, filterValues } from './row-filter.ts';
@@ -36,9 +36,9 @@ const OLDEST = sql('oldest_request')`
 
 /** A text that sorts before every id of the log, and after ids of dropped days. */
 export async function oldestRequest(pool: pg.Pool): Promise<string> {
-  const [oldest] = await run<{ id: string | null; day: string | null }>(pool, OLDEST, []);
-  const firstDay = oldest?.day ? idFloor('log', Date.parse(oldest.day.replaceAll('_', '-'))) : END;
-  return earlier(firstDay, oldest?.id ?? END);
+  const { id, day } = await only<{ id: string | null; day: string | null }>(pool, OLDEST, []);
+  const firstDay = day === null ? END : idFloor('log', Date.parse(day.replaceAll('_', '-')));
+  return earlier(firstDay, id ?? END);
 }
 
 /** Finds one page of the request log of all organizations. No window begins after `patienceMs`. */

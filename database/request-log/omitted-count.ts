@@ -3,7 +3,7 @@ import type { ExploreFilter } from '#contract/explore-filter.ts';
 import type { RequestPage } from '#contract/request-log.ts';
 import { MINUTE_MS } from '#core/clock.ts';
 import { idMoment } from '#core/ids.ts';
-import { run, sql } from '../connection/connection-pool.ts';
+import { only, run, sql } from '../connection/connection-pool.ts';
 import { filterSql, filterValues, MAX_OMITTED_ROWS, omittedRows } from './row-filter.ts';
 
 const RANGE = '($1::text is null or organization_id = $1) and minute >= $2 and minute < $3';
@@ -35,8 +35,7 @@ export async function countOmitted(pool: pg.Pool, query: OmittedQuery): Promise<
     readonly read: number;
     readonly oldestMinute: number | null;
   }
-  const [counted] = await run<Counted>(pool, COUNT, values);
-  const { leftOut = '0', read = 0, oldestMinute } = counted ?? {};
+  const { leftOut, read, oldestMinute } = await only<Counted>(pool, COUNT, values);
   if (read < MAX_OMITTED_ROWS) return { leftOut: Number(leftOut) };
   return { leftOut: Number(leftOut), leftOutSinceMs: ((oldestMinute ?? 0) + 1) * MINUTE_MS };
 }

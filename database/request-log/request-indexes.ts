@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import type { StatusClass } from '#contract/explore.ts';
 import type { ExploreFilter } from '#contract/explore-filter.ts';
-import { run, type Statement, sql } from '../connection/connection-pool.ts';
+import { only, type Statement, sql } from '../connection/connection-pool.ts';
 
 /** An index of `request_log`, sorted by id, and the one filter field that it narrows. */
 export interface RequestIndex {
@@ -97,6 +97,5 @@ function scanEndStatement({ name, condition }: RequestIndex): Statement {
 /** Finds the end of a scan. The page's own statement returns only matching rows. */
 export async function scanEnd(pool: pg.Pool, index: RequestIndex, scan: IndexScan): Promise<ScanEnd> {
   const { organizationId, fromId, beforeId, rows, value } = scan;
-  const [end] = await run<ScanEnd>(pool, scanEndStatement(index), [organizationId, fromId, beforeId, rows, value]);
-  return end ?? { scanned: 0, lastId: null };
+  return only(pool, scanEndStatement(index), [organizationId, fromId, beforeId, rows, value]);
 }

@@ -107,11 +107,11 @@ export async function countAttempt(pool: pg.Pool, attempt: SignInAttempt): Promi
   const { email, browserHash, address, claimedAddress } = attempt;
   const { near, wide } = originSubjects(attempt);
   const values = [email.trim().toLowerCase(), browserHash ?? null];
-  const [known] = await run<{ browser: boolean; addresses: readonly string[] }>(pool, KNOWN, values);
-  const knownBrowser = known?.browser === true;
+  const known = await only<{ browser: boolean; addresses: readonly string[] }>(pool, KNOWN, values);
+  const knownBrowser = known.browser;
   const here = addressSubject(address);
   const isKnown =
-    knownBrowser || (claimedAddress === undefined && known?.addresses.some((one) => addressSubject(one) === here));
+    knownBrowser || (claimedAddress === undefined && known.addresses.some((one) => addressSubject(one) === here));
   const row = await only<{ allowed: boolean; wait_seconds: number }>(pool, COUNT, [
     knownBrowser ? null : near,
     knownBrowser ? null : (wide?.subject ?? null),

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { run, sql } from '../connection/connection-pool.ts';
+import { only, run, sql } from '../connection/connection-pool.ts';
 import type { MemberRole } from './user-rows.ts';
 
 /** Bound of an organization's members. One page lists them all. */
@@ -22,8 +22,8 @@ export async function lockMembers(
 ): Promise<'open' | 'unknown_organization' | 'organization_full'> {
   const found = await run(client, LOCK_ORGANIZATION, [id]);
   if (found.length === 0) return 'unknown_organization';
-  const [row] = await run<{ members: number }>(client, COUNT, [id]);
-  return (row?.members ?? 0) < MAX_MEMBERS ? 'open' : 'organization_full';
+  const { members } = await only<{ members: number }>(client, COUNT, [id]);
+  return members < MAX_MEMBERS ? 'open' : 'organization_full';
 }
 
 /** Inserts a membership, and deletes the user's invitation to the organization. */
