@@ -41,7 +41,7 @@ export async function organizationMoney(
   organizationId: string,
   today: UtcDay,
 ): Promise<OrganizationMoney | undefined> {
-  const [[booked], { heldNanoUsd }] = await Promise.all([
+  const [[booked], heldNanoUsd] = await Promise.all([
     records<Booked>(pool, MONEY, [organizationId, today], [...TOTALS, ...SPENDS]),
     heldNow(pool, organizationId),
   ]);

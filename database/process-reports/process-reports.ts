@@ -1,10 +1,10 @@
 import type pg from 'pg';
 import { DAY_MS } from '#core/clock.ts';
+import type { NanoUsd } from '#core/money.ts';
 import { createPool, only, run, type StoreLog, sql, type Timeouts } from '../connection/connection-pool.ts';
 import { milliseconds } from '../connection/milliseconds.ts';
 import {
-  type HeldNow,
-  type ProcessReports,
+  type ProcessReport,
   REPORT_FRESH_MS,
   type ReportedConfiguration,
   type ReportedPriceList,
@@ -17,36 +17,37 @@ const TIMEOUTS: Timeouts = { connectMs: 1_000, statementMs: 1_000 };
 /** Age at which rows are deleted. Until then the dashboard shows that the process is gone. */
 const FORGOTTEN_AFTER_MS = DAY_MS / 24;
 
+export type ProcessReports = ReturnType<typeof openProcessReports>;
+
 /** Opens a connection of its own, so that reports and requests never wait for each other. */
-export function openProcessReports(url: string, log: StoreLog, timeouts = TIMEOUTS): ProcessReports {
+export function openProcessReports(url: string, log: StoreLog, timeouts = TIMEOUTS) {
   const pool = createPool(url, 1, timeouts, log, { synchronousCommit: 'off' });
   let written: ReportedConfiguration | undefined;
   return {
-    write: async (process, report, configuration) => {
+    /** Writes the row, and a configuration that is a new object. Rejects with StoreUnavailable. */
+    write: async (process: ReportingProcess, report: ProcessReport, configuration: ReportedConfiguration) => {
       const values = [process.id, json(report)];
       const same = configuration === written;
       const [row] = same ? await run(pool, UPDATE, values) : [];
       // The row is missing if it was deleted for its age, or if the server crashed: the table is
       // unlogged.
-      if (row === undefined) await run(pool, UPSERT, [...values, ...identity(process), ...described(configuration)]);
+      if (row === undefined)
+        await run(pool, UPSERT, [
+          ...values,
+          ...[process.host, process.worker, process.pid, process.startedAtMs],
+          ...[json(configuration), configuration.loadedAtMs],
+        ]);
       written = configuration;
     },
-    remove: async (processId) => {
+    remove: async (processId: string) => {
       await run(pool, REMOVE, [processId]);
     },
+    /** Removes rows of processes that have not reported for an hour. */
     removeForgotten: async () => {
       await run(pool, REMOVE_FORGOTTEN, [FORGOTTEN_AFTER_MS]);
     },
     close: () => pool.end(),
   };
-}
-
-function identity({ host, worker, pid, startedAtMs }: ReportingProcess): unknown[] {
-  return [host, worker, pid, startedAtMs];
-}
-
-function described(configuration: ReportedConfiguration): unknown[] {
-  return [json(configuration), configuration.loadedAtMs];
 }
 
 /** Encodes JSON without NUL and lone surrogates (of a configuration), which jsonb refuses. */
@@ -81,9 +82,8 @@ interface ConfigurationRow {
 }
 
 /** Reads the sum of reported holds, up to two seconds old. */
-export async function heldNow(pool: pg.Pool, organizationId: string): Promise<HeldNow> {
-  const { held, holds } = await only<{ held: string; holds: string }>(pool, HELD, [organizationId, REPORT_FRESH_MS]);
-  return { heldNanoUsd: BigInt(held), holds: Number(holds) };
+export async function heldNow(pool: pg.Pool, organizationId: string): Promise<NanoUsd> {
+  return BigInt((await only<{ held: string }>(pool, HELD, [organizationId, REPORT_FRESH_MS])).held);
 }
 
 const UPDATE = sql('report_process')`
@@ -113,6 +113,6 @@ const CURRENT_CONFIGURATION = sql('current_configuration')`
     order by reported_at > now() - $1::float8 * interval '1 millisecond' desc, configuration_loaded_at desc limit 1`;
 
 const HELD = sql('held_now')`
-  select coalesce(sum((held ->> 0)::bigint), 0)::text as held, coalesce(sum((held ->> 1)::bigint), 0)::text as holds
+  select coalesce(sum((held ->> 0)::bigint), 0)::text as held
     from (select report -> 'holds' -> 'organizations' -> $1::text as held from gateway_processes
       where reported_at > now() - $2::float8 * interval '1 millisecond') as fresh`;

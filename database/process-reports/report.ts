@@ -1,6 +1,5 @@
 import type { Model } from '#core/config/gateway-config.ts';
 import type { Problem } from '#core/config/problem.ts';
-import type { NanoUsd } from '#core/money.ts';
 import type { PercentChange } from '#core/price-list.ts';
 import type { ScheduleJson } from '#core/price-schedule-json.ts';
 import type { PricesJson, TableJson } from '#core/price-table-text.ts';
@@ -10,14 +9,6 @@ import type { ProcessFigures } from '#core/process-figures.ts';
  * Reported by gateway processes every 2 s, as JSON in `gateway_processes`. No decision uses it.
  * From 0.2.0 on the previous release reports there too: rename no member, let new ones be absent.
  */
-export interface ProcessReports {
-  /** Writes the row; the configuration only if its object is new. Rejects with StoreUnavailable. */
-  write(process: ReportingProcess, report: ProcessReport, configuration: ReportedConfiguration): Promise<void>;
-  remove(processId: string): Promise<void>;
-  /** Removes rows of processes that have not reported for an hour. */
-  removeForgotten(): Promise<void>;
-  close(): Promise<void>;
-}
 
 /** A process without a report for this long has ended or lost PostgreSQL. Holds expire soon. */
 export const REPORT_FRESH_MS = 10_000;
@@ -137,10 +128,4 @@ export interface ReportedProcess extends ReportingProcess {
 
 export function isFresh({ ageMs }: ReportedProcess): boolean {
   return ageMs <= REPORT_FRESH_MS;
-}
-
-/** Holds of all reporting processes on one organization's balance. */
-export interface HeldNow {
-  readonly heldNanoUsd: NanoUsd;
-  readonly holds: number;
 }

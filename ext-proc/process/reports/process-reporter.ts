@@ -1,7 +1,8 @@
 import type { Log } from '#core/log/log.ts';
 import { keepDoing } from '#core/retry/keep-doing.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
-import type { ProcessReports, ReportingProcess } from '#database/process-reports/report.ts';
+import type { ProcessReports } from '#database/process-reports/process-reports.ts';
+import type { ReportingProcess } from '#database/process-reports/report.ts';
 import { gatherReport, type ReportSources } from './process-report.ts';
 
 export interface ReporterOptions {
