@@ -14,7 +14,7 @@ import {
   settingsReader,
   settingValues,
 } from '../organizations/setting-columns.ts';
-import { keyAccountOf } from './key-account.ts';
+import { type AccountFields, snapshotOf } from './account-snapshot.ts';
 import type { KeyStore } from './key-store.ts';
 
 /**
@@ -42,10 +42,8 @@ export const IS_REVOKED = 'k.revoked_at <= greatest(now(), k.revocation_decided_
 export const IS_ACTIVE = `not coalesce(${IS_REVOKED}, false) and coalesce(k.expires_at > now(), true)`;
 
 /**
- * Reads callers. A key has the sequence of its organization: both change under the account's row
- * lock, so one number orders both. A caller is one JSON value, because parsing 25 columns takes
- * `pg` longer than PostgreSQL needs to find them. Amounts are text, because JSON numbers are not
- * exact.
+ * Reads callers. A caller is one JSON value, because parsing 25 columns takes `pg` longer than
+ * PostgreSQL needs to find them.
  */
 const FIND_KEYS = sql('find_keys')`
     select json_build_array(
@@ -88,16 +86,8 @@ type KeyFields = readonly [
   ...limits: unknown[],
 ];
 type OrganizationFields = readonly [id: string, suspended: boolean, limits: readonly unknown[], ...rules: unknown[]];
-type AccountFields = readonly [
-  epoch: string,
-  sequence: number,
-  balanceNanoUsd: string,
-  organizationSpentNanoUsd: string,
-  keySpentNanoUsd: string,
-  keyMonthSpentNanoUsd: string | null,
-  keyLifetimeSpentNanoUsd: string | null,
-];
-type Caller = readonly [hash: string, owner: OwnerRow, KeyFields, OrganizationFields, AccountFields];
+type Account = readonly [epoch: string, ...AccountFields];
+type Caller = readonly [hash: string, owner: OwnerRow, KeyFields, OrganizationFields, Account];
 
 /** The claim of this process on the limits, which it keeps itself or shares. */
 export interface LimitsClaim {
@@ -154,12 +144,12 @@ async function findAll(
 const UNKNOWN = { ok: true, value: undefined } as const;
 
 function outcomeOf(caller: Caller, day: UtcDay, mine: Owner | undefined): Outcome<Principal> {
-  const [, owner, key, organization, account] = caller;
+  const [, owner, key, organization, [epoch, ...account]] = caller;
   if (mine !== undefined && !isOwner(mine, owner)) {
     return { ok: false, error: new StoreUnavailable('another gateway process keeps the limits of this database') };
   }
-  const value = { key: keyOf(key), organization: organizationOf(organization), account: accountOf(account, day) };
-  return { ok: true, value };
+  const snapshot = snapshotOf(epoch, day, account);
+  return { ok: true, value: { key: keyOf(key), organization: organizationOf(organization), account: snapshot } };
 }
 
 const readKeyLimits = settingsReader(KEY_LIMIT_COLUMNS);
@@ -182,13 +172,4 @@ function keyOf(fields: KeyFields): Principal['key'] {
 
 function organizationOf([id, suspended, limits, ...rules]: OrganizationFields): Principal['organization'] {
   return { id, suspended, ...readRules(rules), limits: readRateLimits(limits) };
-}
-
-function accountOf(fields: AccountFields, day: UtcDay): Principal['account'] {
-  const [ledgerEpoch, sequence, balance, organizationSpent, keySpent, keyMonth, keyLifetime] = fields;
-  return {
-    ledgerEpoch,
-    organization: { sequence, balanceNanoUsd: BigInt(balance), day, spentNanoUsd: BigInt(organizationSpent) },
-    key: keyAccountOf(sequence, day, keySpent, keyMonth, keyLifetime),
-  };
 }

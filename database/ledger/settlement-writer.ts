@@ -6,7 +6,7 @@ import { inTransaction, only, sql } from '../connection/connection-pool.ts';
 import type { BatchOptions } from '../connection/store-figures.ts';
 import { isRefusedRow, isRollback } from '../connection/unavailable.ts';
 import type { Loss, LossReason, OnLoss } from '../costs/losses.ts';
-import { keyAccountOf } from '../keys/key-account.ts';
+import { type AccountFields, snapshotOf } from '../keys/account-snapshot.ts';
 import { chargeRecords, extrasOf, storable } from './charge-records.ts';
 import { endClaim, inClaimOrder, inParts } from './claimed-settlement.ts';
 import { ChargeRefused, type ClaimedSettlement, type Settlement } from './ledger.ts';
@@ -40,17 +40,7 @@ interface Charged {
   readonly losses?: readonly (readonly [reason: LossReason, amountNanoUsd: string])[] | null;
 }
 
-/** Account after a charge. Amounts are text, because JSON numbers are not exact. */
-type AccountAfter = readonly [
-  keyId: string,
-  day: UtcDay,
-  sequence: number,
-  balanceNanoUsd: string,
-  organizationSpentNanoUsd: string,
-  keySpentNanoUsd: string,
-  keyMonthSpentNanoUsd?: string | null,
-  keyLifetimeSpentNanoUsd?: string | null,
-];
+type AccountAfter = readonly [keyId: string, day: UtcDay, ...AccountFields];
 
 /** Commits the whole batch, or rejects and commits nothing. */
 type CommitOnce<S extends Settlement, R> = (batch: readonly S[]) => Promise<readonly Outcome<R>[]>;
@@ -213,19 +203,12 @@ function losesByTier({ tierLossNanoUsd = 0n }: Settlement): boolean {
 }
 
 function snapshotsOf({ epoch, accounts }: Charged, batch: readonly Settlement[]): readonly Outcome<AccountSnapshot>[] {
-  const snapshots = new Map(accounts.map((account) => [`${account[0]} ${account[1]}`, snapshotOf(epoch, account)]));
+  const snapshots = new Map(
+    accounts.map(([keyId, day, ...fields]) => [`${keyId} ${day}`, snapshotOf(epoch, day, fields)]),
+  );
   return batch.map(({ generationId, keyId, day }) => {
     const value = snapshots.get(`${keyId} ${day}`);
     if (!value) return { ok: false, error: new Error(`no account came back for ${generationId}`) };
     return { ok: true, value };
   });
-}
-
-function snapshotOf(ledgerEpoch: string, account: AccountAfter): AccountSnapshot {
-  const [, day, sequence, balance, spent, keySpent, keyMonth, keyLifetime] = account;
-  return {
-    ledgerEpoch,
-    organization: { sequence, balanceNanoUsd: BigInt(balance), day, spentNanoUsd: BigInt(spent) },
-    key: keyAccountOf(sequence, day, keySpent, keyMonth, keyLifetime),
-  };
 }
