@@ -5,7 +5,7 @@ import { inTransaction, run, sql } from '../connection/connection-pool.ts';
 import { stillHasRights } from '../organizations/rights.ts';
 import { IS_ACTIVE } from './key-lookup.ts';
 import type { KeyRecord, NewKey } from './key-records.ts';
-import { insertKey, lockOrganization } from './key-rows.ts';
+import { insertKey, limitAbove, lockOrganization } from './key-rows.ts';
 import { revokeHere } from './revoke-keys.ts';
 
 /** The actor, if it is a signed-in user. */
@@ -34,26 +34,12 @@ export async function createPlaygroundKey(
     if (!organization || !(await stillHasRights(client, key.organizationId, by))) return undefined;
     const living = await run<{ id: string }>(client, LIVING, [key.organizationId, by.userId]);
     await revokeHere(client, { ids: living.map(({ id }) => id) }, by);
-    return insertKey(client, { ...key, ...lowered(key, organization), playground: true }, by);
+    return insertKey(client, { ...loweredTo(organization, key), playground: true }, by);
   });
 }
 
 /** An absent limit of the key stays absent, because the organization's limit applies anyway. */
-function lowered(ofKey: RateLimits, ofOrganization: RateLimits): RateLimits {
-  return {
-    ...smaller('requestsPerMinute', ofKey, ofOrganization),
-    ...smaller('tokensPerMinute', ofKey, ofOrganization),
-    ...smaller('dailyBudgetNanoUsd', ofKey, ofOrganization),
-  };
-}
-
-function smaller<Limit extends keyof RateLimits>(
-  limit: Limit,
-  ofKey: RateLimits,
-  ofOrganization: RateLimits,
-): RateLimits {
-  const wanted = ofKey[limit];
-  const most = ofOrganization[limit];
-  if (wanted === undefined) return {};
-  return { [limit]: most !== undefined && most < wanted ? most : wanted };
+function loweredTo<Key extends RateLimits>(organization: RateLimits, key: Key): Key {
+  const above = limitAbove(key, organization);
+  return above ? loweredTo(organization, { ...key, [above.limit]: above.organizationLimit }) : key;
 }
