@@ -2,8 +2,9 @@ import type pg from 'pg';
 import { type UtcDay, utcDay } from '#core/clock.ts';
 import { type Columns, csvTime, csvUsd } from '#core/csv.ts';
 import { type KeyState, keyStateAt } from '#core/key-state.ts';
+import { present } from '#core/present.ts';
 import { sql } from '../connection/connection-pool.ts';
-import { DETAIL_COLUMNS, DETAIL_JOINS, type KeyDetails, keyDetails, SPENDS } from './key-details.ts';
+import { DETAIL_COLUMNS, DETAIL_JOINS, type KeyDetails, SPENDS } from './key-details.ts';
 import { IS_REVOKED } from './key-lookup.ts';
 import type { KeyRecord } from './key-records.ts';
 import { KEY_COLUMNS, readKeys } from './key-rows.ts';
@@ -22,10 +23,10 @@ export interface KeyTableStep {
 }
 
 const PAGE = sql('key_page')`
-  select ${KEY_COLUMNS} from keys k
+  select ${KEY_COLUMNS}, ${DETAIL_COLUMNS} from keys k ${DETAIL_JOINS}
     where k.organization_id = $1 and not k.playground and ($2::text is null
       or (k.created_at, k.id) < (select b.created_at, b.id from keys b where b.id = $2 and b.organization_id = $1))
-    order by k.created_at desc, k.id desc limit $3`;
+    order by k.created_at desc, k.id desc limit $5`;
 
 /**
  * Reads the keys that are not revoked, and the newest revoked ones: those after the newest one that
@@ -63,12 +64,10 @@ export async function readKeyTable(
   }: { readonly organizationId: string; readonly before?: string; readonly limit: number },
   nowMs: number,
 ): Promise<KeyTableStep> {
-  const records = await readKeys(pool, PAGE, [organizationId, before ?? null, limit]);
-  const ids = records.map(({ id }) => id);
-  const details = await keyDetails(pool, organizationId, ids, utcDay(nowMs), 'all_spends');
-  const last = records.length < limit ? undefined : ids.at(-1);
-  const rows = records.map((key) => ({ key, state: keyStateAt(key, nowMs), details: details.get(key.id) }));
-  return { rows, ...(last === undefined ? {} : { next: last }) };
+  const values = [organizationId, before ?? null, utcDay(nowMs), true, limit];
+  const keys = await readKeys<KeyDetails>(pool, PAGE, values, SPENDS);
+  const rows = keys.map((key) => ({ key, state: keyStateAt(key, nowMs), details: key }));
+  return { rows, ...present({ next: keys.length < limit ? undefined : keys.at(-1)?.id }) };
 }
 
 /** Lists are separated by spaces, which members never have. An empty cell: no restriction. */
