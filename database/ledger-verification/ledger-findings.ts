@@ -15,6 +15,10 @@ export class LedgerFindings {
     if (those.length < MAX_DIFFERENCES) those.push({ rule, subject, expected, found });
   }
 
+  addAll(rule: string, found: readonly Omit<LedgerDifference, 'rule'>[]): void {
+    for (const one of found) this.add(rule, one.subject, one.expected, one.found);
+  }
+
   differences(): readonly LedgerDifference[] {
     return [...this.#byRule.values()].flat();
   }

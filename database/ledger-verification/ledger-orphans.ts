@@ -2,12 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { idFloor } from '#core/ids.ts';
 import type { PatientSession } from '../connection/patient-session.ts';
 import type { LedgerFindings } from './ledger-findings.ts';
+import type { LedgerDifference } from './ledger-report.ts';
 
-interface Difference {
-  readonly subject: string;
-  readonly expected: string;
-  readonly found: string;
-}
+type Difference = Omit<LedgerDifference, 'rule'>;
 
 /** Finds organizations with entries but no account by skipping along the primary key. */
 const WITHOUT_ACCOUNT = `
@@ -75,23 +72,20 @@ interface Piece {
  * accounts for. `fromId`: generations with smaller ids are archived or already verified.
  */
 export async function findOrphans(session: PatientSession, findings: LedgerFindings, fromId: string): Promise<void> {
-  for (const { subject, expected, found } of await session.read<Difference>(WITHOUT_ACCOUNT))
-    findings.add('every entry belongs to an account', subject, expected, found);
-  for (const { subject, expected, found } of await session.read<Difference>(OWED_OTHERWISE))
-    findings.add('an account has what its undecided dead letters owe', subject, expected, found);
+  findings.addAll('every entry belongs to an account', await session.read<Difference>(WITHOUT_ACCOUNT));
+  findings.addAll('an account has what its undecided dead letters owe', await session.read<Difference>(OWED_OTHERWISE));
   findings.generations = await walk(
     GENERATIONS,
     'every generation is charged once, and every charge has its generation',
   );
   await walk(LOGGED, 'every request that was logged with a cost has its generation');
-  for (const { subject, expected, found } of await session.read<Difference>(SEALED_WITHOUT_CHARGE, [fromId]))
-    findings.add('every stored response was charged', subject, expected, found);
+  findings.addAll('every stored response was charged', await session.read<Difference>(SEALED_WITHOUT_CHARGE, [fromId]));
 
   async function walk(statement: string, rule: string): Promise<number> {
     let read = 0;
     for (let last: string | null = fromId; last !== null; ) {
       const [piece]: Piece[] = await session.read<Piece>(statement, [last]);
-      for (const { subject, expected, found } of piece?.differences ?? []) findings.add(rule, subject, expected, found);
+      findings.addAll(rule, piece?.differences ?? []);
       read += piece?.rows ?? 0;
       last = piece?.last ?? null;
     }

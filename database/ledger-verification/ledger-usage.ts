@@ -1,6 +1,7 @@
 import type { PatientSession } from '../connection/patient-session.ts';
 import { tokenList } from '../ledger/usage-columns.ts';
 import type { LedgerFindings } from './ledger-findings.ts';
+import type { LedgerDifference } from './ledger-report.ts';
 
 /** Sums by day, key and model: requests, token kinds in the order of `tokenList`, cost. */
 export type UsageSums = Map<string, readonly bigint[]>;
@@ -74,7 +75,6 @@ export async function compareUsage(
     ["a key's daily spend is the sum of its daily usage", KEY_SPEND],
     ['usage of users is the sum of their generations', USER_USAGE],
   ] as const) {
-    const rows = await session.read<{ subject: string; expected: string; found: string }>(sql, values);
-    for (const { subject, expected, found } of rows) findings.add(rule, subject, expected, found);
+    findings.addAll(rule, await session.read<Omit<LedgerDifference, 'rule'>>(sql, values));
   }
 }

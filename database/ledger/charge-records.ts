@@ -1,13 +1,6 @@
 import { utcDayText } from '#core/clock.ts';
 import type { NanoUsd } from '#core/money.ts';
-import {
-  PRICE_FIELDS,
-  PRICE_KINDS,
-  type PriceField,
-  TOKEN_KINDS,
-  TOKEN_NAMES,
-  type TokenKind,
-} from '#core/price-kinds.ts';
+import { PRICE_KINDS, TOKEN_KINDS } from '#core/price-kinds.ts';
 import { type FieldValue, type RecordColumns, recordWriter } from '../connection/record-text.ts';
 import type { Settlement } from './ledger.ts';
 
@@ -36,9 +29,9 @@ export const CHARGE_COLUMNS: RecordColumns<Omit<Settlement, keyof ChargeExtras>>
   streamed: ['streamed', (s) => s.streamed],
   cancelled: ['cancelled', (s) => s.cancelled],
   finishReason: ['finish_reason', (s) => text(s.finishReason, 100)],
-  ...usageColumns(),
+  ...columnsOf('usage', TOKEN_KINDS),
   usageCounted: ['usage_counted', (s) => s.usageCounted],
-  ...priceColumns(),
+  ...columnsOf('prices', PRICE_KINDS),
   costNanoUsd: ['cost_nano_usd', (s) => s.costNanoUsd],
   firstEventMs: ['first_event_ms', (s) => wholeMs(s.firstEventMs)],
   generationTimeMs: ['generation_time_ms', (s) => wholeMs(s.generationTimeMs)],
@@ -52,20 +45,15 @@ export const CHARGE_COLUMNS: RecordColumns<Omit<Settlement, keyof ChargeExtras>>
 
 type Column = readonly [column: string, read: (settlement: Settlement) => FieldValue];
 
-function usageColumns(): Readonly<Record<`usage.${TokenKind}`, Column>> {
-  const columns = TOKEN_NAMES.map((kind) => {
-    const read = ({ usage }: Settlement) => usage[kind];
-    return [`usage.${kind}`, [TOKEN_KINDS[kind].column, read]] as const;
+function columnsOf<Part extends 'usage' | 'prices', Kind extends keyof Settlement[Part] & string>(
+  part: Part,
+  kinds: Readonly<Record<Kind, { readonly column: string }>>,
+): Readonly<Record<`${Part}.${Kind}`, Column>> {
+  const columns = Object.entries<{ readonly column: string }>(kinds).map(([kind, { column }]) => {
+    const read = (settlement: Settlement) => settlement[part][kind as Kind] as FieldValue;
+    return [`${part}.${kind}`, [column, read]] as const;
   });
-  return Object.fromEntries(columns) as Record<`usage.${TokenKind}`, Column>;
-}
-
-function priceColumns(): Readonly<Record<`prices.${PriceField}`, Column>> {
-  const columns = PRICE_FIELDS.map((field) => {
-    const read = ({ prices }: Settlement) => prices[field];
-    return [`prices.${field}`, [PRICE_KINDS[field].column, read]] as const;
-  });
-  return Object.fromEntries(columns) as Record<`prices.${PriceField}`, Column>;
+  return Object.fromEntries(columns) as Record<`${Part}.${Kind}`, Column>;
 }
 
 /** Encodes settlements as `charge[]`. */

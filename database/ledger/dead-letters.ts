@@ -3,7 +3,8 @@ import type { NanoUsd } from '#core/money.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
 import type { Actor } from '../audit/audit.ts';
 import { addAuditEvent } from '../audit/audit-log.ts';
-import { inTransaction, run, sql } from '../connection/connection-pool.ts';
+import { inTransaction, records, run, sql } from '../connection/connection-pool.ts';
+import { nearestMilliseconds } from '../connection/milliseconds.ts';
 import type { Loss } from '../costs/losses.ts';
 import { storable } from './charge-records.ts';
 import { type AnySettlement, dueNanoUsd, type Settlement } from './ledger.ts';
@@ -40,8 +41,8 @@ const ADD = sql('add_dead_letter')`
   insert into dead_letters (generation_id, organization_id, reason, settlement, delivered, due_nano_usd)
     values ($1, $2, $3, $4, $5, $6)
     on conflict do nothing`;
-const COLUMNS = `generation_id, organization_id, reason, settlement, delivered, resolution,
-  (extract(epoch from created_at) * 1000)::bigint as created_ms, (extract(epoch from resolved_at) * 1000)::bigint as resolved_ms`;
+const COLUMNS = `generation_id as "generationId", organization_id as "organizationId", reason, settlement, delivered, resolution,
+  ${nearestMilliseconds('created_at')} as "createdAtMs", ${nearestMilliseconds('resolved_at')} as "resolvedAtMs"`;
 const LIST = sql('list_dead_letters')`
   select ${COLUMNS} from dead_letters where resolution is null order by created_at, generation_id`;
 const LOCK = sql('lock_dead_letter')`select ${COLUMNS} from dead_letters where generation_id = $1 for update`;
@@ -49,11 +50,11 @@ const RESOLVE = sql('resolve_dead_letter')`
   update dead_letters set resolution = $2, resolved_at = now() where generation_id = $1`;
 const CHARGED = sql('charged_of_dead_letter')`select cost_nano_usd from generations where id = $1`;
 
-type LetterRow = Record<'generation_id' | 'organization_id' | 'reason' | 'settlement' | 'created_ms', string> & {
-  readonly delivered: boolean;
-  readonly resolution: Resolution | null;
-  readonly resolved_ms: string | null;
-};
+interface LetterRow extends DeadLetter {
+  readonly settlement: string;
+  readonly resolution?: Resolution;
+  readonly resolvedAtMs?: number;
+}
 
 export async function addDeadLetter(
   pool: pg.Pool,
@@ -69,17 +70,10 @@ export async function addDeadLetter(
 
 /** Returns open dead letters, oldest first. */
 export async function listDeadLetters(pool: pg.Pool): Promise<readonly DeadLetter[]> {
-  const rows = await run<LetterRow>(pool, LIST, []);
+  const rows = await records<LetterRow>(pool, LIST, []);
   return rows.map((row) => {
     const settlement = settlementIn(row);
-    return {
-      generationId: row.generation_id,
-      organizationId: row.organization_id,
-      reason: row.reason,
-      delivered: row.delivered,
-      ...(settlement ? { dueNanoUsd: dueNanoUsd(settlement), model: settlement.model } : {}),
-      createdAtMs: Number(row.created_ms),
-    };
+    return settlement ? { ...row, dueNanoUsd: dueNanoUsd(settlement), model: settlement.model } : row;
   });
 }
 
@@ -104,7 +98,7 @@ export async function forgiveDeadLetter(pool: pg.Pool, generationId: string, by:
   return resolve(pool, generationId, by, 'forgiven', async (client, row) => {
     const settlement = settlementIn(row);
     const amountNanoUsd = settlement ? storable(dueNanoUsd(settlement)) : 0n;
-    const of = { generationId, organizationId: row.organization_id, amountNanoUsd };
+    const of = { generationId, organizationId: row.organizationId, amountNanoUsd };
     const { model = '', provider = '' } = settlement ?? {};
     await addLosses(client, [{ ...of, reason: 'forgiven', model, provider } satisfies Loss]);
     return amountNanoUsd;
@@ -123,10 +117,10 @@ async function resolve(
   work: (client: pg.PoolClient, row: LetterRow) => Promise<bigint | string>,
 ): Promise<ResolvedLetter> {
   return inTransaction(pool, 'begin', async (client): Promise<ResolvedLetter> => {
-    const [row] = await run<LetterRow>(client, LOCK, [generationId]);
+    const [row] = await records<LetterRow>(client, LOCK, [generationId]);
     if (!row) return { kind: 'unknown' };
-    if (row.resolution !== null)
-      return { kind: 'resolved_before', resolution: row.resolution, resolvedAtMs: Number(row.resolved_ms) };
+    const { resolution: before, resolvedAtMs = 0 } = row;
+    if (before !== undefined) return { kind: 'resolved_before', resolution: before, resolvedAtMs };
     const amountNanoUsd = await work(client, row);
     if (typeof amountNanoUsd === 'string') return { kind: 'refused', reason: amountNanoUsd };
     await run(client, RESOLVE, [generationId, resolution]);

@@ -11,14 +11,6 @@ export interface RangeOfEntries {
 export type EntryDifference = readonly [rule: EntryRule, subject: string, expected: string, found: string];
 export type EntryRule = 'running' | 'charge' | 'price' | 'hold';
 
-/** Sums over the generations of these entries. */
-export interface UsageOfEntries {
-  /** Day, key and model that these sums are for. */
-  readonly place: string;
-  /** Requests, token kinds in the order of `tokenList`, cost. */
-  readonly sums: readonly bigint[];
-}
-
 export interface EntryRange {
   readonly organizationId: string;
   /** Exclusive. */
@@ -101,6 +93,7 @@ export async function readEntries(session: PatientSession, range: EntryRange) {
     credits: BigInt(credits),
     amounts: BigInt(amounts),
     differences: row.differences ?? [],
+    /** By day, key and model: requests, token kinds in the order of `tokenList`, cost. */
     usage: (row.usage ?? []).map(([place, ...sums]) => ({ place, sums: sums.map(BigInt) })),
     /** Number of charges whose generations are archived. */
     archived,
