@@ -5,7 +5,13 @@ import { idFloor } from '#core/ids.ts';
 import { keepDoing } from '#core/retry/keep-doing.ts';
 import { run, type Statement, type StoreLog, sql } from '../connection/connection-pool.ts';
 import { databaseClock } from '../connection/database-clock.ts';
-import { changePartition } from '../partitions/change-partition.ts';
+import {
+  changePartition,
+  listPartitions,
+  makeMissing,
+  type PartitionedTable,
+  partitionFrom,
+} from '../partitions/partitions.ts';
 import { deleteOmitted } from './omitted-requests.ts';
 import { KEPT_DAYS, sumUpRequestDays } from './request-day-stats.ts';
 
@@ -16,18 +22,17 @@ const CHECK_EVERY_MS = 600_000;
 const ROWS_AT_ONCE = 1_000;
 const MOST_ROUNDS = 100;
 
-/** A table with daily partitions, which are ranges of ids. */
-interface TableOfDays {
-  readonly name: 'request_log' | 'provider_attempts';
+interface TableOfDays extends PartitionedTable {
+  readonly unit: 'day';
   readonly idColumn: 'id' | 'generation_id';
   readonly idPrefix: IdPrefix;
 }
 
-const REQUEST_LOG: TableOfDays = { name: 'request_log', idColumn: 'id', idPrefix: 'log' };
+const REQUEST_LOG: TableOfDays = { name: 'request_log', unit: 'day', idColumn: 'id', idPrefix: 'log' };
 /** Provider attempts are kept as long as the request log. */
 const TABLES: readonly TableOfDays[] = [
   REQUEST_LOG,
-  { name: 'provider_attempts', idColumn: 'generation_id', idPrefix: 'gen' },
+  { name: 'provider_attempts', unit: 'day', idColumn: 'generation_id', idPrefix: 'gen' },
 ];
 
 const DELETE_STATS = sql('delete_old_request_stats')`
@@ -37,24 +42,20 @@ const DELETE_STATS = sql('delete_old_request_stats')`
 
 const DELETE_OMITTED = deleteOmitted(ROWS_AT_ONCE);
 
-/** Creates partitions ahead. A failed one is retried; its rows go to the default partition. */
+/** Creates partitions of today and the next days. */
 export async function makeLogPartitions(pool: pg.Pool, nowMs: number, log: StoreLog): Promise<void> {
-  for (const table of TABLES) {
-    const present = new Set((await listPartitions(pool, table)).map(({ day }) => day));
-    for (let day = utcDay(nowMs); day <= utcDay(nowMs) + DAYS_AHEAD; day++) {
-      if (!present.has(day)) await change(pool, 'make', day, table, log);
-    }
-  }
+  const days = Array.from({ length: 1 + DAYS_AHEAD }, (_, ahead) => utcDayText(utcDay(nowMs) + ahead));
+  for (const table of TABLES) await makeMissing(pool, table, days, log);
 }
 
 /** Drops partitions past the retention. If a long read uses one, it is dropped later. */
 export async function dropOldLog(pool: pg.Pool, nowMs: number, retentionMs: number, log: StoreLog): Promise<void> {
   const keptFromMs = nowMs - retentionMs;
   for (const table of TABLES) {
-    for (const { day } of await listPartitions(pool, table)) {
-      if ((day + 1) * DAY_MS > keptFromMs) continue;
+    for (const day of await daysOf(pool, table)) {
+      if (Date.parse(day) + DAY_MS > keptFromMs) continue;
       // A read that blocks this day blocks the others too.
-      if (!(await change(pool, 'drop', day, table, log))) break;
+      if (!(await changePartition(pool, 'drop', table, day, log))) break;
     }
     await deleteAll(pool, deleteOthers(table), idFloor(table.idPrefix, keptFromMs));
   }
@@ -83,29 +84,14 @@ export function keepLogPartitions(pool: pg.Pool, retentionMs: () => number, log:
   );
 }
 
-export function partitionName(day: UtcDay, { name } = REQUEST_LOG): string {
-  return `${name}_${utcDayText(day).replaceAll('-', '_')}`;
+export function partitionName(day: UtcDay): string {
+  return partitionFrom(REQUEST_LOG, utcDayText(day));
 }
 
-async function listPartitions(
-  pool: pg.Pool,
-  { name: table }: TableOfDays,
-): Promise<readonly { readonly day: UtcDay }[]> {
-  const rows = await run<{ name: string }>(pool, LIST_PARTITIONS, [table]);
-  return rows.flatMap(({ name }) => {
-    const date = name.slice(`${table}_`.length);
-    return /^\d{4}_\d{2}_\d{2}$/.test(date) ? [{ day: Date.parse(date.replaceAll('_', '-')) / DAY_MS }] : [];
-  });
-}
-
-const LIST_PARTITIONS = sql('list_log_partitions')`
-  select c.relname as name from pg_inherits i join pg_class c on c.oid = i.inhrelid
-    where i.inhparent = $1::regclass order by c.relname`;
-
-function change(pool: pg.Pool, how: 'make' | 'drop', day: UtcDay, table: TableOfDays, log: StoreLog): Promise<boolean> {
-  const refused = 'a partition of the request log, or of the attempts kept with it, could not be made or dropped now';
-  const named = { call: `${how}_${table.name}_day`, partition: partitionName(day, table) };
-  return changePartition(pool, { ...named, day: utcDayText(day), refused }, log);
+/** The days that have a partition, such as `2026-11-21`, the oldest first. */
+async function daysOf(pool: pg.Pool, table: TableOfDays): Promise<readonly string[]> {
+  const days = (await listPartitions(pool, table)).map((name) => name.slice(`${table.name}_`.length));
+  return days.filter((day) => /^\d{4}_\d{2}_\d{2}$/.test(day)).map((day) => day.replaceAll('_', '-'));
 }
 
 async function deleteAll(pool: pg.Pool, statement: Statement, bound: unknown): Promise<void> {

@@ -10,7 +10,7 @@ grant usage on schema {schema} to gateway_process, gateway_dashboard, gateway_op
 -- All roles check the timeline when they connect. Gateway process, dashboard and command line also
 -- create partitions when they start.
 grant execute on function note_timeline to gateway_process, gateway_dashboard, gateway_operator, gateway_backup;
-grant execute on function make_generations_month, make_audit_log_month, make_request_log_day, make_provider_attempts_day to gateway_process, gateway_dashboard, gateway_operator;
+grant execute on function make_month, make_day to gateway_process, gateway_dashboard, gateway_operator;
 
 -- The gateway process reads callers, and charges. It cannot read passwords, sessions or billing
 -- data, create keys or add credit.
@@ -21,7 +21,7 @@ grant select on schema_migrations, ledger_state, accounts, keys, generations, le
   organization_daily_spend, key_daily_spend, request_log, request_log_other, omitted_requests, request_stats, request_day_stats, request_days, dead_letters,
   losses, ledger_checkpoints, provider_attempts, provider_attempts_other, key_activity, idempotency_keys, stored_responses, stored_response_changes, gateway_processes to gateway_process;
 grant execute on function charge_generations, renew_epoch_after, log_requests, count_omitted, record_provider_attempts, outwait_settlements,
-  drop_request_log_day, drop_provider_attempts_day to gateway_process;
+  drop_day to gateway_process;
 grant execute on function key_month_spend, key_lifetime_spend to gateway_process, gateway_dashboard, gateway_operator;
 grant update (memory_owner, limit_store, store_fences) on ledger_state to gateway_process;
 grant insert on dead_letters, losses, ledger_checkpoints to gateway_process;

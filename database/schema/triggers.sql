@@ -6,7 +6,7 @@ create trigger append_only_whole before truncate on ledger_entries for each stat
 create trigger append_only before update or delete on ledger_checkpoints for each row execute function refuse_change();
 create trigger append_only_whole before truncate on ledger_checkpoints for each statement execute function refuse_change();
 -- Every partition, later ones too, gets a copy of a trigger for rows. A trigger for statements
--- guards only the table that is named: make_audit_log_month() makes one for each month.
+-- guards only the table that is named: make_month() makes one for each month.
 create trigger append_only before update or delete on audit_log for each row execute function refuse_change();
 create trigger append_only_whole before update or delete or truncate on audit_log
   for each statement execute function refuse_change();

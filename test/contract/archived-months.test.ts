@@ -24,7 +24,7 @@ function manualFor(firstMs: number, endMs: number): readonly string[] {
 
 it('a month archived as the manual says leaves no row of its generations and delays no charge', async () => {
   const [firstMs, endMs] = [monthsAgo(3), monthsAgo(2)];
-  for (const ms of [firstMs, endMs]) await sql(db.url, `select make_generations_month('${dayOf(ms)}')`);
+  for (const ms of [firstMs, endMs]) await sql(db.url, `select make_month('generations', '${dayOf(ms)}')`);
   for (const createdAtMs of [firstMs, endMs - 1, endMs, Date.now()]) {
     const at = { generationId: newId('gen', createdAtMs), createdAtMs, day: utcDay(createdAtMs) };
     const costs = { costNanoUsd: 10n, providerCostNanoUsd: 5n };

@@ -75,9 +75,9 @@ describe('the audit log by months', () => {
     const backup = await loginOf(ownersUrl, 'gateway_backup');
     expect(await sql(backup, `select actor from ${partition}`)).toEqual([{ actor: 'test' }]);
     await expect(
-      sql(backup, `select make_audit_log_month('${now.toISOString().slice(0, 7)}-01')`),
+      sql(backup, `select make_month('audit_log', '${now.toISOString().slice(0, 7)}-01')`),
     ).rejects.toMatchObject({ code: '42501' });
-    await expect(sql(url, "select make_audit_log_month('2020-01-01')")).rejects.toMatchObject({ code: '22023' });
+    await expect(sql(url, "select make_month('audit_log', '2020-01-01')")).rejects.toMatchObject({ code: '22023' });
   });
 
   it('is measured with all of its months by the gateway process, which may not read it', async () => {

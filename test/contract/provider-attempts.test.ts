@@ -137,7 +137,7 @@ test('attempts are dropped by days with the request log, including those outside
   const pool = new pg.Pool({ connectionString: url });
   const nowMs = utcDay(Date.now()) * DAY_MS + DAY_MS / 2;
   const at = (days: number) => attemptWith({ organizationId, askedAtMs: nowMs - days * DAY_MS });
-  await pool.query('select make_provider_attempts_day($1)', [new Date(nowMs - 41 * DAY_MS)]);
+  await pool.query("select make_day('provider_attempts', $1)", [new Date(nowMs - 41 * DAY_MS)]);
   const kept = [at(40), at(39)];
   await store.writeAttempts([at(42), at(41), ...kept]);
   await dropOldLog(pool, nowMs, 40 * DAY_MS, SILENT);

@@ -72,7 +72,7 @@ const FORBIDDEN_TO: Readonly<Record<Role, readonly string[]>> = {
     'delete from audit_log',
     "update audit_log set actor = 'x'",
     'delete from generations',
-    "select drop_request_log_day('2020-01-01')",
+    "select drop_day('request_log', '2020-01-01')",
     "select record_provider_attempts('{}'::provider_attempt[])",
   ],
   gateway_operator: [
@@ -89,7 +89,7 @@ const FORBIDDEN_TO: Readonly<Record<Role, readonly string[]>> = {
     'delete from sessions',
     "insert into audit_log (id, actor, action) values ('evt', 'x', 'x.x')",
     "select add_credit('org', 1, null, null, 'me')",
-    "select make_request_log_day('2026-01-01')",
+    "select make_day('request_log', '2026-01-01')",
     'select outwait_settlements()',
   ],
 };
@@ -146,14 +146,17 @@ describe('functions that run with the rights of their owner', () => {
 
   test('make no partitions of distant times, and drop no day before its retention', async () => {
     const INVALID = '22023';
-    expect(await attempt('gateway_process', "select make_generations_month('2020-01-01')")).toBe(INVALID);
+    expect(await attempt('gateway_process', "select make_month('generations', '2020-01-01')")).toBe(INVALID);
     expect(
-      await attempt('gateway_process', "select make_generations_month(date_trunc('month', now())::date + 1)"),
+      await attempt('gateway_process', "select make_month('generations', date_trunc('month', now())::date + 1)"),
     ).toBe(INVALID);
-    expect(await attempt('gateway_process', "select make_request_log_day('2020-01-01')")).toBe(INVALID);
-    expect(await attempt('gateway_process', 'select drop_request_log_day(current_date - 1)')).toBe(INVALID);
-    expect(await attempt('gateway_process', "select make_provider_attempts_day('2020-01-01')")).toBe(INVALID);
-    expect(await attempt('gateway_process', 'select drop_provider_attempts_day(current_date - 1)')).toBe(INVALID);
+    expect(await attempt('gateway_process', "select make_day('request_log', '2020-01-01')")).toBe(INVALID);
+    expect(await attempt('gateway_process', "select make_month('accounts', '2020-01-01')")).toBe(INVALID);
+    expect(await attempt('gateway_process', "select make_day('audit_log', current_date)")).toBe(INVALID);
+    expect(await attempt('gateway_process', "select drop_day('generations', '2020-01-01')")).toBe(INVALID);
+    expect(await attempt('gateway_process', "select drop_day('request_log', current_date - 1)")).toBe(INVALID);
+    expect(await attempt('gateway_process', "select make_day('provider_attempts', '2020-01-01')")).toBe(INVALID);
+    expect(await attempt('gateway_process', "select drop_day('provider_attempts', current_date - 1)")).toBe(INVALID);
   });
 
   test('store provider attempts for the gateway process, which the operator can read', async () => {

@@ -57,7 +57,7 @@ test('a charge of a month that is being made waits, and is in it', async () => {
   await maker.connect();
   const month = utcDayText(utcDay(atMs)).slice(0, 7);
   await maker.query('begin');
-  await maker.query('select make_generations_month($1)', [`${month}-01`]);
+  await maker.query("select make_month('generations', $1)", [`${month}-01`]);
   const charged = charge();
   await expect.poll(() => lockWaits(db.url)).toBeGreaterThan(0);
   await maker.query('commit');
