@@ -5,7 +5,7 @@ import type { CheckpointRun } from './checkpoints/checkpoints.ts';
 import { createPool, only, run, type StoreLog, sql, type Timeouts } from './connection/connection-pool.ts';
 import type { PoolFigures } from './connection/store-figures.ts';
 import { keepCostDays } from './costs/cost-days.ts';
-import { createIdempotencyStore } from './idempotency/idempotency-rows.ts';
+import { createIdempotencyStore } from './idempotency/idempotency-store.ts';
 import { type CachedCallersOptions, cacheCallers } from './keys/cached-callers.ts';
 import { createKeyLookup } from './keys/key-lookup.ts';
 import { addDeadLetter } from './ledger/dead-letters.ts';
