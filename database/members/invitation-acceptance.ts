@@ -1,10 +1,9 @@
 import type pg from 'pg';
 import type { Actor } from '../audit/audit.ts';
 import { changesBetween } from '../audit/audit-changes.ts';
-import { addAuditEvent } from '../audit/audit-log.ts';
 import { inTransaction, run, sql } from '../connection/connection-pool.ts';
 import { milliseconds } from '../connection/milliseconds.ts';
-import { insertMembership, lockMembers } from '../users/membership-rows.ts';
+import { addMemberEvent, insertMembership, lockMembers } from '../users/membership-rows.ts';
 import type { NewInvitation } from './invitations.ts';
 
 /** An invitation as its link's page shows it. */
@@ -61,9 +60,8 @@ export async function acceptAsNewUser(
     if (made.length === 0) return { kind: 'has_account' };
     await insertMembership(client, organizationId, id, role);
     const changes = changesBetween({}, { email, isOperator: false, role });
-    const subject = { subjectId: id, subjectName: email };
     const by = { actor: email, userId: id, address };
-    await addAuditEvent(client, { action: 'user.created', organizationId, ...subject, changes }, by);
+    await addMemberEvent(client, 'user.created', organizationId, { id, email }, changes, by);
     return { kind: 'accepted' };
   });
 }
@@ -80,9 +78,14 @@ export async function acceptAsUser(
     const { email, role, organizationId } = invitation;
     if ((await run(client, LOCK_USER, [by.userId, email])).length === 0) return { kind: 'for_somebody_else' };
     await insertMembership(client, organizationId, by.userId, role);
-    const subject = { subjectId: by.userId, subjectName: email };
-    const changes = changesBetween({}, { role });
-    await addAuditEvent(client, { action: 'user.added', organizationId, ...subject, changes }, by);
+    await addMemberEvent(
+      client,
+      'user.added',
+      organizationId,
+      { id: by.userId, email },
+      changesBetween({}, { role }),
+      by,
+    );
     return { kind: 'accepted' };
   });
 }

@@ -1,11 +1,10 @@
 import type pg from 'pg';
 import type { MemberView } from '#contract/people.ts';
-import type { Actor, AuditAction, AuditChanges } from '../audit/audit.ts';
+import type { Actor } from '../audit/audit.ts';
 import { changesBetween } from '../audit/audit-changes.ts';
-import { addAuditEvent } from '../audit/audit-log.ts';
 import { inTransaction, only, run, sql } from '../connection/connection-pool.ts';
 import { milliseconds } from '../connection/milliseconds.ts';
-import { lockMembers } from '../users/membership-rows.ts';
+import { addMemberEvent, lockMembers } from '../users/membership-rows.ts';
 import type { MemberRole } from '../users/user-rows.ts';
 
 /** Invitation of an email address to an organization, whether or not it has an account. */
@@ -69,7 +68,7 @@ export async function invite(pool: pg.Pool, invitation: NewInvitation, by: Actor
     if (state !== 'open') return { kind: state };
     const [row] = await run<InvitationRow>(client, INSERT, [id, organizationId, email, role, tokenHash, byOperator]);
     if (!row) return { kind: 'already_invited' };
-    await addEvent(client, 'user.invited', organizationId, row, changesBetween({}, { role }), by);
+    await addMemberEvent(client, 'user.invited', organizationId, row, changesBetween({}, { role }), by);
     return { kind: 'invited', member: memberOf(row), expiresAtMs: row.expiresAtMs };
   });
 }
@@ -90,7 +89,7 @@ export async function renewInvitation(
     if (!before) return { kind: 'not_invited' };
     if (before.byOperator && !byOperator) return { kind: 'operators_own' };
     const row = await only<InvitationRow>(client, RENEW, [organizationId, id, tokenHash]);
-    await addEvent(client, 'user.invited', organizationId, row, {}, by);
+    await addMemberEvent(client, 'user.invited', organizationId, row, {}, by);
     return { kind: 'renewed', email: row.email, expiresAtMs: row.expiresAtMs };
   });
 }
@@ -120,7 +119,7 @@ export async function setInvitedRole(
     if (!before || before.role === role) return before && memberOf(before);
     const after = await only<InvitationRow>(client, SET_ROLE, [organizationId, id, role]);
     const changes = changesBetween({ role: before.role }, { role });
-    await addEvent(client, 'user.role_changed', organizationId, before, changes, by);
+    await addMemberEvent(client, 'user.role_changed', organizationId, before, changes, by);
     return memberOf(after);
   });
 }
@@ -136,7 +135,8 @@ export async function withdrawInvitation(
     if (!before) return 'not_invited';
     if (before.byOperator && !byOperator) return 'operators_own';
     await run(client, REMOVE, [organizationId, id]);
-    await addEvent(client, 'user.removed', organizationId, before, changesBetween({ role: before.role }, {}), by);
+    const changes = changesBetween({ role: before.role }, {});
+    await addMemberEvent(client, 'user.removed', organizationId, before, changes, by);
     return 'withdrawn';
   });
 }
@@ -149,17 +149,6 @@ async function lockedInvitation(
   await lockMembers(client, organizationId);
   const [row] = await run<InvitationRow>(client, FIND, [organizationId, id]);
   return row;
-}
-
-async function addEvent(
-  client: pg.PoolClient,
-  action: AuditAction,
-  organizationId: string,
-  { id, email }: InvitationRow,
-  changes: AuditChanges,
-  by: Actor,
-): Promise<void> {
-  await addAuditEvent(client, { action, organizationId, subjectId: id, subjectName: email, changes }, by);
 }
 
 /** Returns an invitation as a member who has not joined yet. */

@@ -1,12 +1,11 @@
 import type pg from 'pg';
 import type { MemberView } from '#contract/people.ts';
 import { removeReceiver } from '../alerts/alert-settings.ts';
-import type { Actor, AuditAction } from '../audit/audit.ts';
+import type { Actor } from '../audit/audit.ts';
 import { changesBetween } from '../audit/audit-changes.ts';
-import { addAuditEvent } from '../audit/audit-log.ts';
 import { inTransaction, only, run, sql } from '../connection/connection-pool.ts';
 import { handOverKeysOf, revokeKeysOf } from '../keys/keys-of-user.ts';
-import { insertMembership, lockMembers } from '../users/membership-rows.ts';
+import { addMemberEvent, insertMembership, lockMembers } from '../users/membership-rows.ts';
 import { findUser, IS_INVITED, type MemberRole } from '../users/user-rows.ts';
 import { findMember } from './member-rows.ts';
 
@@ -51,11 +50,12 @@ export async function addMember(
     const before = await findMember(client, organizationId, userId);
     if (before) return { kind: 'already_member', member: before };
     if (state !== 'open') return { kind: state };
-    const user = await lockUser(client, userId);
+    await run(client, LOCK_USER, [userId]);
+    const user = await findUser(client, userId);
     if (!user) return { kind: 'unknown_user' };
     await insertMembership(client, organizationId, userId, role);
     const member = await present(client, organizationId, userId);
-    await addEvent(client, 'user.added', organizationId, member, changesBetween({}, { role }), by);
+    await addMemberEvent(client, 'user.added', organizationId, user, changesBetween({}, { role }), by);
     return { kind: 'added', member };
   });
 }
@@ -76,7 +76,7 @@ export async function setRole(
     if (await isLastOwner(client, organizationId, before, lastOwner)) return { kind: 'last_owner' };
     await run(client, SET_ROLE, [organizationId, userId, role]);
     const changes = changesBetween({ role: before.role }, { role });
-    await addEvent(client, 'user.role_changed', organizationId, before, changes, by);
+    await addMemberEvent(client, 'user.role_changed', organizationId, { id: userId, email: before.email }, changes, by);
     return { kind: 'done', member: await present(client, organizationId, userId) };
   });
 }
@@ -104,7 +104,7 @@ export async function removeMember(
     if (heir) await handOverKeysOf(client, organizationId, before, heir, by);
     else await revokeKeysOf(client, organizationId, userId, by);
     const changes = changesBetween({ role: before.role }, {});
-    await addEvent(client, 'user.removed', organizationId, before, changes, by);
+    await addMemberEvent(client, 'user.removed', organizationId, { id: userId, email: before.email }, changes, by);
     await removeReceiver(client, organizationId, before.email, by);
     return { kind: 'removed' };
   });
@@ -112,11 +112,6 @@ export async function removeMember(
 
 function mayInherit({ role, invited, disabled }: MemberView): boolean {
   return role === 'owner' && !invited && !disabled;
-}
-
-async function lockUser(client: pg.PoolClient, userId: string) {
-  await run(client, LOCK_USER, [userId]);
-  return findUser(client, userId);
 }
 
 async function isLastOwner(
@@ -127,17 +122,6 @@ async function isLastOwner(
 ): Promise<boolean> {
   if (role !== 'owner' || lastOwner === 'may_go') return false;
   return !(await only<{ found: boolean }>(client, OTHER_OWNERS, [organizationId, userId])).found;
-}
-
-async function addEvent(
-  client: pg.PoolClient,
-  action: AuditAction,
-  organizationId: string,
-  { userId, email }: MemberView,
-  changes: ReturnType<typeof changesBetween>,
-  by: Actor,
-): Promise<void> {
-  await addAuditEvent(client, { action, organizationId, subjectId: userId, subjectName: email, changes }, by);
 }
 
 async function present(client: pg.PoolClient, organizationId: string, userId: string): Promise<MemberView> {

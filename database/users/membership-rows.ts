@@ -1,4 +1,6 @@
 import type pg from 'pg';
+import type { Actor, AuditAction, AuditChanges } from '../audit/audit.ts';
+import { addAuditEvent } from '../audit/audit-log.ts';
 import { only, run, sql } from '../connection/connection-pool.ts';
 import type { MemberRole } from './user-rows.ts';
 
@@ -35,4 +37,16 @@ export async function insertMembership(
 ): Promise<void> {
   await run(client, INSERT, [userId, organizationId, role]);
   await run(client, END_INVITATION, [organizationId, userId]);
+}
+
+/** Adds an event about a user as a member, or about an invited address. */
+export async function addMemberEvent(
+  client: pg.PoolClient,
+  action: AuditAction,
+  organizationId: string,
+  { id, email }: { readonly id: string; readonly email: string },
+  changes: AuditChanges,
+  by: Actor,
+): Promise<void> {
+  await addAuditEvent(client, { action, organizationId, subjectId: id, subjectName: email, changes }, by);
 }
