@@ -19,9 +19,7 @@ import { STRIPE_MOCK_STEP } from './setup/stripe-mock.mjs';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const quiet = process.argv.includes('--quiet');
 const forTests = process.argv.includes('--test');
-const withClients = process.argv.includes('--clients') || (forTests && process.env.CI === 'true');
-const withSchemathesis = process.argv.includes('--openapi') || (forTests && process.env.CI === 'true');
-const withStripeMock = process.argv.includes('--stripe-mock') || (forTests && process.env.CI === 'true');
+const lacks = (option) => !(process.argv.includes(option) || (forTests && process.env.CI === 'true'));
 const LONGEST_WAIT_SECONDS = 20 * 60;
 /** Folders from which the page may import (test/architecture/import-order.ts). */
 const PAGE_SOURCES = ['package-lock.json', 'core', 'contract', 'dashboard/web', 'docs'];
@@ -46,10 +44,10 @@ const STEPS = [
     folder: '.cache/schemathesis',
     sources: ['test/openapi/requirements.txt'],
     make: () => installPython('.cache/schemathesis', 'test/openapi/requirements.txt'),
-    isLeftOut: !withSchemathesis,
+    isLeftOut: lacks('--openapi'),
   },
-  { ...STRIPE_MOCK_STEP, isLeftOut: !withStripeMock },
-  ...CLIENT_STEPS.map((step) => ({ ...step, isLeftOut: !withClients })),
+  { ...STRIPE_MOCK_STEP, isLeftOut: lacks('--stripe-mock') },
+  ...CLIENT_STEPS.map((step) => ({ ...step, isLeftOut: lacks('--clients') })),
 ].filter(({ isLeftOut }) => !isLeftOut);
 
 function say(text) {

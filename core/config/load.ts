@@ -1,4 +1,5 @@
 import { dirname } from 'node:path';
+import { isObject } from '../json-object.ts';
 import { buildConfig, dashboardSettings, sharedSettings } from './build-config.ts';
 import type { DashboardProcessConfig } from './dashboard-config.ts';
 import { withoutOutput } from './embeddings-models.ts';
@@ -244,7 +245,7 @@ function isMissingInDashboard({ path, elsewhere }: Missing, secrets: Secrets): b
 
 /** Removes sections that this process does not read, and sections that lack dashboard values. */
 function withoutUnread(value: unknown, missing: readonly Missing[], secrets: Secrets): unknown {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  if (!isObject(value)) return value;
   const isLeft = (section: string) =>
     isUnread([section], secrets) ||
     missing.some((one) => one.path[0] === section && isMissingInDashboard(one, secrets));

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { normalizeIpRange } from '../net/ip-ranges.ts';
 import type { MailConfig, SmtpServer } from './dashboard-config.ts';
+import { decoded } from './network-names.ts';
 import type { RuleProblem } from './problem.ts';
 import { flag, list, readText, section } from './schema-fields.ts';
 
@@ -56,14 +57,6 @@ function parseSmtpUrl(text: string): SmtpServer | undefined {
   const [user, password] = [decoded(url.username), decoded(url.password)];
   if (user === undefined || password === undefined || (user === '') !== (password === '')) return undefined;
   return { host, port, tls, ...(user === '' ? {} : { login: { user, password } }) };
-}
-
-function decoded(text: string): string | undefined {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function isMailbox(text: string): boolean {

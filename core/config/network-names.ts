@@ -64,3 +64,12 @@ export function parseSiteUrl(value: string): URL | undefined {
   const url = URL.parse(parseUrlPrefix(value) ?? '');
   return url?.pathname === '/' ? url : undefined;
 }
+
+/** A part of a URL without its escapes. `undefined`: they are malformed. */
+export function decoded(part: string): string | undefined {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return undefined;
+  }
+}

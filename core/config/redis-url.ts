@@ -1,3 +1,5 @@
+import { decoded } from './network-names.ts';
+
 /**
  * `redis://user:password@host:port/database`, or `rediss://` for TLS. Several hosts, separated by
  * commas, are the first nodes of a cluster. The parameters for files of TLS are those of
@@ -59,14 +61,6 @@ function tlsFiles(query: URLSearchParams): RedisTlsFiles | undefined {
     ...(authority !== undefined && { authority }),
     ...(certificate !== undefined && privateKey !== undefined && { client: { certificate, privateKey } }),
   };
-}
-
-function decoded(text: string): string | undefined {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function parseNode(text: string): RedisNode | undefined {

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { isObject } from '../json-object.ts';
 import { present } from '../present.ts';
 import type { Missing } from './references.ts';
 import { CONFIG_FILE, type ConfigFile, MODEL, type ModelEntry, PROVIDER, type ProviderEntry } from './schema.ts';
@@ -53,7 +54,7 @@ function rightEntries<Entry>(value: unknown, schema: z.ZodType<Entry>): Record<s
 }
 
 function mapping(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {};
+  return isObject(value) ? value : {};
 }
 
 /** Problems within the provider or model at the path. */

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { decoded } from './network-names.ts';
 import type { RuleProblem } from './problem.ts';
 import { parseRedisUrl } from './redis-url.ts';
 import { duration, readText, section, whole } from './schema-fields.ts';
@@ -52,17 +53,12 @@ function storeAt<const Own extends string>(
 
 /** `pg` throws for other URLs. It accepts a user without a host (`postgres://user@/database`). */
 function isPostgresUrl(text: string): boolean {
-  return POSTGRES_URL.test(text) && URL.canParse(text.replace('@/', '@host/')) && isDecodable(text.replace(/\?.*/, ''));
+  return POSTGRES_URL.test(text) && URL.canParse(text.replace('@/', '@host/')) && isDecodable(text);
 }
 
-/** False if escapes are not UTF-8. A % that begins none is itself for `pg`. */
+/** False if escapes before the query are not UTF-8. A % that begins none is itself for `pg`. */
 function isDecodable(text: string): boolean {
-  try {
-    decodeURIComponent(text.replace(/%(?![\da-f]{2})/gi, '%25'));
-    return true;
-  } catch {
-    return false;
-  }
+  return decoded(text.replace(/\?.*/, '').replace(/%(?![\da-f]{2})/gi, '%25')) !== undefined;
 }
 
 function isRedisUrl(text: string): boolean {

@@ -27,7 +27,7 @@ export async function lockFile(path, waitSeconds) {
   const descriptor = openSync(path, 'a', 0o600);
   let taken = false;
   try {
-    taken = (await byFlock(descriptor, waitSeconds)) ?? (await byPerl(descriptor, waitSeconds)) ?? fail();
+    taken = await take('exclusive', waitSeconds, descriptor);
   } catch (error) {
     throw new Error(`${path} cannot be locked: ${error.message}`, { cause: error });
   } finally {
@@ -41,11 +41,7 @@ export async function isLocked(path) {
   if (!existsSync(path)) return false;
   const descriptor = openSync(path, 'r');
   try {
-    return !(
-      (await flock(['--shared', '--nonblock'], descriptor)) ??
-      (await perl([0, 'shared'], descriptor)) ??
-      fail()
-    );
+    return !(await take('shared', 0, descriptor));
   } catch (error) {
     throw new Error(`the lock of ${path} cannot be read: ${error.message}`, { cause: error });
   } finally {
@@ -53,25 +49,13 @@ export async function isLocked(path) {
   }
 }
 
-function byFlock(descriptor, waitSeconds) {
+async function take(kind, waitSeconds, descriptor) {
   const wait = waitSeconds === 0 ? ['--nonblock'] : ['--timeout', String(waitSeconds)];
-  return flock(['--exclusive', ...wait], descriptor);
-}
-
-function byPerl(descriptor, waitSeconds) {
-  return perl([waitSeconds, 'exclusive'], descriptor);
-}
-
-function flock(options, descriptor) {
-  return run('flock', [...options, String(DESCRIPTOR)], descriptor);
-}
-
-function perl(options, descriptor) {
-  return run('perl', ['-e', PERL, ...options.map(String)], descriptor);
-}
-
-function fail() {
-  throw new Error('neither flock (util-linux) nor perl is installed');
+  const taken =
+    (await run('flock', [`--${kind}`, ...wait, String(DESCRIPTOR)], descriptor)) ??
+    (await run('perl', ['-e', PERL, String(waitSeconds), kind], descriptor));
+  if (taken === undefined) throw new Error('neither flock (util-linux) nor perl is installed');
+  return taken;
 }
 
 /** True if the program took the lock, `undefined` if there is no such program. */

@@ -2,7 +2,7 @@ import { access } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RuntimePaths } from '#core/config/runtime-paths.ts';
 import { ledgerEpoch } from '#database/ledger/ledger-epoch.ts';
-import { unaccountedAmong } from '#database/ledger/unaccounted.ts';
+import { unaccountedAmong } from '#database/ledger/ledger-reads.ts';
 import { organizationsById } from '#database/organizations/organization-rows.ts';
 import { countDamagedLines } from '#ext-proc/billing/charge-log/damaged-lines.ts';
 import { chargesOfOtherEpochs, readWorkerLog } from '#ext-proc/billing/charge-log/log-reading.ts';
