@@ -43,7 +43,7 @@ const SELECT = `select o.id, ${nearestMilliseconds('o.suspended_at')} as "suspen
   a.balance_nano_usd as "balanceNanoUsd", ${nearestMilliseconds('o.created_at')} as "createdAtMs"
   from organizations o join accounts a on a.organization_id = o.id`;
 
-const LIST = sql('list_organizations')`${SELECT} order by o.created_at, o.id`;
+const LIST = sql('list_organizations')`${SELECT} order by o.id`;
 const SHOW = sql('show_organization')`${SELECT} where o.id = $1`;
 const LOCK = sql('lock_organization_for_change')`${SELECT} where o.id = $1 for no key update of o`;
 /** Reads a page along the primary key, whose ids sort by time, and compares names on the way. */

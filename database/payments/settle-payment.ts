@@ -20,26 +20,20 @@ const LOCK = sql('lock_top_up')`
     from top_ups t join organizations o on o.id = t.organization_id where t.id = $1 for update of t`;
 const APPLY = sql('apply_payment')`
   update top_ups set state = case when $2 = 'open' then state else $2 end, failure = case when $2 = 'open' then coalesce($3, failure) else $3 end,
-      payment_intent_id = $4, receipt_url = coalesce($5, receipt_url), reads_applied = $6,
-      paid_at = case when $2 = 'paid' then coalesce(paid_at, now()) end
+      payment_intent_id = $4, receipt_url = coalesce($5, receipt_url), reads_applied = $6
     where id = $1`;
 const REFUSE = sql('refuse_payment')`
   update top_ups set state = case when state = 'paid' then state else 'refused' end, failure = $2, reads_applied = $3, refused_payment_id = $4
     where id = $1`;
 const STOP = sql('stop_automatic_top_up')`
-  update payment_accounts set stopped_at = now(), failure = $2
-    where stopped_at is null and organization_id = (select organization_id from top_ups where id = $1 and automatic)`;
-/** Keeps automatic top-up from charging again the amount that was just returned. */
-const STOP_AFTER_REVERSAL = sql('stop_after_reversal')`
-  update payment_accounts set stopped_at = now(), failure = 'A payment was refunded or disputed.'
-    where organization_id = $1 and stopped_at is null`;
+  update payment_accounts set stopped_at = now(), failure = $2 where organization_id = $1 and stopped_at is null`;
 /** The organization for which the payment is booked: the top-up's, or an operator's choice. */
 const BOOKED_FOR = sql('organization_of_payment')`
   select o.id, o.name from credit_references r join organizations o on o.id = r.organization_id where r.reference = $1`;
 const REVERSALS = sql('reversals_of_top_up')`
   select id, amount_cents, entries from top_up_reversals where top_up_id = $1`;
 const KEEP_REVERSAL = sql('keep_reversal')`
-  insert into top_up_reversals (id, top_up_id, kind, amount_cents, entries) values ($1, $2, $3, $4, 1)
+  insert into top_up_reversals (id, top_up_id, amount_cents, entries) values ($1, $2, $3, 1)
     on conflict (id) do update set amount_cents = excluded.amount_cents, entries = top_up_reversals.entries + 1`;
 
 interface TopUpRow {
@@ -95,7 +89,7 @@ async function settle(client: pg.PoolClient, facts: PaymentFacts, readNumber: bi
   await run(client, APPLY, [topUpId, outcome.kind, failure ?? null, paymentIntentId, receiptUrl ?? null, readNumber]);
   // Stops only once, because a person may have acted since.
   if (outcome.kind === 'failed' && row.state !== 'failed') {
-    await run(client, STOP, [topUpId, outcome.reason]);
+    if (row.automatic) await run(client, STOP, [row.organization_id, outcome.reason]);
     const amountNanoUsd = nanoUsdOfCents(BigInt(row.amount_cents));
     await reportFailedTopUp(client, row.organization_id, { amountNanoUsd, automatic: row.automatic });
   }
@@ -147,8 +141,9 @@ async function bookReversals(
       { amountNanoUsd, note: noteOf(reversal, amountNanoUsd), reference },
       BY_STRIPE,
     );
-    await run(client, KEEP_REVERSAL, [reversal.id, topUpId, reversal.kind, reversal.amountCents]);
-    if (amountNanoUsd < 0n) await run(client, STOP_AFTER_REVERSAL, [organization.id]);
+    await run(client, KEEP_REVERSAL, [reversal.id, topUpId, reversal.amountCents]);
+    // Automatic top-up may not charge again the amount that was just returned.
+    if (amountNanoUsd < 0n) await run(client, STOP, [organization.id, 'A payment was refunded or disputed.']);
     entries++;
   }
   return entries;

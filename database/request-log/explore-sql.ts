@@ -95,18 +95,13 @@ const STEP_OF_START = `width_bucket(start, ${STARTS}) - 1`;
 
 /** Adds the columns that sums lack but the filter uses. */
 const LACKING = `model <> '' as model_known, null as end_user, null::jsonb as metadata, null::bigint as duration_ms`;
-const BY_HOUR = (from: string) =>
-  `select s.*, hour as start, ${LACKING} from request_stats s where ${OWN} and hour >= ${from} and hour < ${END}`;
-const SUMMED_UNTIL = '(select summed_until from request_days)';
-const SUM_COLUMNS = `organization_id, start, key_id, model, code, provider, status, streamed, model_known, end_user, metadata, duration_ms, requests,
-  prompt_tokens, completion_tokens, cached_tokens, cost_nano_usd, provider_cost_nano_usd, known_revenue_nano_usd, first_event_buckets`;
+const sumsIn = (table: string, from: string, end: string) =>
+  `select s.*, hour as start, ${LACKING} from ${table} s where ${OWN} and hour >= ${from} and hour < ${end}`;
+const BY_HOUR = sumsIn('request_stats', FROM, END);
+const SUMMED_UNTIL = '(select summed_until::timestamptz from request_days)';
 /** Whole UTC days from the sums by day, and from hours for days that are not summed up yet. */
-const BY_DAY = `select ${SUM_COLUMNS} from (
-      select s.*, day::timestamptz as start, ${LACKING} from request_day_stats s
-      where ${OWN} and day >= ${FROM}::date and day < least(${END}::date, ${SUMMED_UNTIL})
-    ) as days
-    union all
-    select ${SUM_COLUMNS} from (${BY_HOUR(`greatest(${FROM}, ${SUMMED_UNTIL}::timestamptz)`)}) as hours`;
+const BY_DAY = `${sumsIn('request_day_stats', FROM, `least(${END}, ${SUMMED_UNTIL})`)}
+    union all ${sumsIn('request_stats', `greatest(${FROM}, ${SUMMED_UNTIL})`, END)}`;
 
 const CHARGED = `day::timestamptz as start, null as code, 200 as status, null as provider, false as streamed, true as model_known,
   null::jsonb as metadata, null::bigint as duration_ms`;
@@ -165,7 +160,7 @@ function cellsOf(source: ExploreSource, asked: Asked, index: RequestIndex): stri
     select ${isStepped ? step : 'null'} as step, ${group} as grp, ${names.map((name) => `${figures[name]} as ${name}`).join(', ')}
     from ${from} where ${FILTER} group by 1, 2`;
   const sums: Sums = (figures, text) => cells(STEP_OF_START, figures, `(${text}) as summed`);
-  if (source === 'hours') return sums(OF_SUMS, BY_HOUR(FROM));
+  if (source === 'hours') return sums(OF_SUMS, BY_HOUR);
   if (source === 'days') return sums(OF_SUMS, BY_DAY);
   if (source === 'days_of_ledger')
     return `${sums(OF_DAYS_BESIDE_LEDGER, BY_DAY)} union all ${sums(OF_LEDGER, CHARGED_DAYS)}`;

@@ -31,16 +31,16 @@ const SUM_UP = sql('sum_up_request_days')`
       returning before.summed_until as since, d.summed_until as until
     ), summed as (
       insert into request_day_stats (
-        organization_id, day, key_id, model, code, provider, status, streamed, ${SUMS.join(', ')}, first_event_buckets
+        organization_id, hour, key_id, model, code, provider, status, streamed, ${SUMS.join(', ')}, first_event_buckets
       )
-      select organization_id, (hour at time zone 'UTC')::date, key_id, model, code, provider, status, streamed,
+      select organization_id, date_trunc('day', hour, 'UTC'), key_id, model, code, provider, status, streamed,
         ${SUMS.map((column) => `sum(${column})::bigint`).join(', ')}, array[${BUCKETS}]
       from request_stats s join due d
         on s.hour >= d.since::timestamp at time zone 'UTC' and s.hour < d.until::timestamp at time zone 'UTC'
       group by 1, 2, 3, 4, 5, 6, 7, 8
       returning 1
     ), forgotten as (
-      delete from request_day_stats s using due where s.day < due.until - ${KEPT_DAYS} returning 1
+      delete from request_day_stats s using due where s.hour < (due.until - ${KEPT_DAYS})::timestamp at time zone 'UTC' returning 1
     )
     select count(*)::integer as rows from summed`;
 

@@ -53,7 +53,6 @@ create table organizations (
   billing_email text check (length(billing_email) between 1 and 320),
   created_at timestamptz not null default now()
 );
-create index organizations_by_creation on organizations (created_at, id);
 
 -- One row for each organization: its lock orders everything that happens to the organization's
 -- money, and its sequence numbers the ledger. Every charge updates it: fillfactor 50 keeps these
@@ -244,20 +243,10 @@ create table daily_usage (
 -- The part of daily_usage of each user. The key has a hash, because a name of 512 characters is too
 -- long for an index.
 create table user_usage (
-  organization_id text collate "C" not null,
-  day date not null,
-  key_id text collate "C" not null,
-  model text not null,
+  like daily_usage,
   user_hash bytea not null check (octet_length(user_hash) = 32),
   end_user text collate "C" not null,
-  requests bigint not null check (requests > 0),
-  prompt_tokens bigint not null,
-  completion_tokens bigint not null,
-  cached_tokens bigint not null,
-  reasoning_tokens bigint not null,
-  cache_write_tokens bigint not null,
-  cache_write_1h_tokens bigint not null,
-  cost_nano_usd bigint not null,
+  check (requests > 0),
   primary key (organization_id, day, key_id, model, user_hash)
 ) with (fillfactor = 70);
 -- Finds the first day that the explorer can read, for one organization or all. It is small, because
@@ -566,27 +555,8 @@ create table request_stats (
 create index request_stats_by_hour on request_stats using brin (hour) with (pages_per_range = 16, autosummarize = on);
 
 -- Sums of request_stats by UTC day, a twentieth of the rows for a month in the dashboard. A day is
--- summed once, some hours after its end.
-create table request_day_stats (
-  organization_id text collate "C" not null,
-  day date not null,
-  key_id text collate "C" not null,
-  model text collate "C" not null,
-  code text collate "C" not null,
-  provider text collate "C" not null,
-  status smallint not null,
-  streamed boolean not null,
-  requests bigint not null,
-  prompt_tokens bigint not null,
-  completion_tokens bigint not null,
-  cached_tokens bigint not null,
-  cost_nano_usd bigint not null,
-  provider_cost_nano_usd bigint not null,
-  known_revenue_nano_usd bigint not null,
-  first_event_buckets bigint[] not null check (cardinality(first_event_buckets) = 11),
-  primary key (organization_id, day, key_id, model, code, provider, status, streamed)
-);
-create index request_day_stats_by_day on request_day_stats using brin (day) with (pages_per_range = 16, autosummarize = on);
+-- summed once, some hours after its end. `hour` is its first one.
+create table request_day_stats (like request_stats including constraints including indexes);
 
 -- Readers take days before this one from request_day_stats, and hours since then from
 -- request_stats.
@@ -996,8 +966,7 @@ create table top_ups (
   -- When the dashboard last read an open top-up from Stripe by itself: events may never arrive.
   looked_at timestamptz,
   -- When it was found that Stripe had sent no event about its payment, a refund or a dispute.
-  event_missed_at timestamptz,
-  paid_at timestamptz
+  event_missed_at timestamptz
 );
 create index top_ups_by_organization on top_ups (organization_id, id);
 create index top_ups_without_event on top_ups (event_missed_at) where event_missed_at is not null;
@@ -1009,7 +978,6 @@ create unique index top_ups_one_automatic on top_ups (organization_id) where aut
 create table top_up_reversals (
   id text collate "C" primary key check (length(id) <= 180),
   top_up_id text collate "C" not null references top_ups,
-  kind text not null check (kind in ('refund', 'dispute')),
   -- Amount that is booked now. 0: the money came back.
   amount_cents bigint not null check (amount_cents between 0 and 99999900),
   -- Number of entries of the ledger about it, which have the references ID, ID#2, ID#3.

@@ -120,13 +120,16 @@ const USED = `count(*), sum(prompt_tokens), sum(completion_tokens), sum(cached_t
 const DAY = `(to_timestamp(arrived_ms / 1000.0))::date`;
 const USAGE = [
   `insert into daily_usage select organization_id, ${DAY}, key_id, model, ${USED} group by 1, 2, 3, 4`,
-  `insert into user_usage
+  `insert into user_usage (
+      organization_id, day, key_id, model, user_hash, end_user, requests, prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens,
+      cache_write_tokens, cache_write_1h_tokens, cost_nano_usd
+    )
     select organization_id, ${DAY}, key_id, model, sha256(convert_to(end_user, 'UTF8')), end_user, ${USED} and end_user is not null
     group by 1, 2, 3, 4, 6`,
 ];
 
 /** A running gateway may have summed up those days already, so the sums are deleted and redone. */
-const FORGET_DAYS = 'delete from request_day_stats where day >= $1';
+const FORGET_DAYS = 'delete from request_day_stats where hour >= $1';
 const SUM_UP_FROM = 'update request_days set summed_until = least(summed_until, $1::date)';
 
 export async function fillRequestLog(databaseUrl: string, filling: Filling): Promise<void> {
