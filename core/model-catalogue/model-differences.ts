@@ -7,7 +7,7 @@ import type { ShippedCatalogue } from './catalogue.ts';
 import { type CatalogueModel, type CatalogueTable, DISPUTABLE, type Disputed } from './catalogue-model.ts';
 import type { Comparison, Difference, Dispute } from './comparison.ts';
 import { type ConfiguredModel, configuredModels, usdSchedule } from './configured-model.ts';
-import { type Missing, missingTiers, type PriceDifference, priceDifferences } from './price-differences.ts';
+import { missingTiers, priceDifferences, type TableDifference } from './price-differences.ts';
 import { scheduleDifferences } from './schedule-differences.ts';
 
 /** A shutdown is reported this long before its day. */
@@ -129,7 +129,7 @@ function wordsOf(said: number | readonly number[]): number | string {
   return said.length === 0 ? 'no lengths' : said.join(', ');
 }
 
-function placed(place: string, differences: readonly (PriceDifference | Missing)[]) {
+function placed(place: string, differences: readonly TableDifference[]) {
   return differences.map((one) => ({ ...one, field: `${place}.${one.field}` }));
 }
 

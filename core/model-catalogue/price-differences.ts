@@ -1,21 +1,10 @@
 import { filledPrices, PRICE_KINDS } from '../price-kinds.ts';
 import { TWIN_TIERS } from '../service-tiers.ts';
 import type { CataloguePrices, CatalogueTable, CatalogueTier } from './catalogue-model.ts';
+import type { Difference } from './comparison.ts';
 
-/** A price that differs, by its path in the table. */
-export interface PriceDifference {
-  readonly field: string;
-  readonly configured: number;
-  readonly catalogue: number;
-}
-
-/** A service tier, hours or a later table that the configuration lacks. */
-export interface Missing {
-  readonly field: string;
-  readonly configured: null;
-  /** Its prices of input and output. */
-  readonly catalogue: string;
-}
+/** A price that differs, or a part that the configuration lacks, by its path in the table. */
+export type TableDifference = Omit<Difference, 'model'>;
 
 const KINDS = Object.values(PRICE_KINDS);
 
@@ -29,7 +18,7 @@ export function priceDifferences(
   catalogue: CatalogueTable,
   longestPrompt: number,
   differs: (configured: number, catalogue: number) => boolean,
-): readonly PriceDifference[] {
+): readonly TableDifference[] {
   return [
     ...tierDifferences('', configured, catalogue),
     ...Object.entries(configured.service_tiers ?? {}).flatMap(([name, ours]) => {
@@ -38,7 +27,7 @@ export function priceDifferences(
     }),
   ];
 
-  function tierDifferences(place: string, ours: CatalogueTier, theirs: CatalogueTier): readonly PriceDifference[] {
+  function tierDifferences(place: string, ours: CatalogueTier, theirs: CatalogueTier): readonly TableDifference[] {
     const steps = [...(ours.above ?? []), ...(theirs.above ?? [])].map(({ input_tokens }) => input_tokens);
     const reachable = [...new Set([0, ...steps])].sort((a, b) => a - b).filter((step) => step < longestPrompt);
     return reachable.flatMap((step) => {
@@ -63,7 +52,7 @@ export function priceDifferences(
 }
 
 /** Tiers of the catalogue that a table lacks. A request at one of them has no price of its own. */
-export function missingTiers(configured: CatalogueTable, catalogue: CatalogueTable): readonly Missing[] {
+export function missingTiers(configured: CatalogueTable, catalogue: CatalogueTable): readonly TableDifference[] {
   return Object.entries(catalogue.service_tiers ?? {})
     .filter(([name]) => tierNamed(name, configured) === undefined)
     .map(([name, tier]) => ({ field: `service_tiers.${name}`, configured: null, catalogue: pricesInWords(tier) }));

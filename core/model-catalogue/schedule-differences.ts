@@ -2,10 +2,9 @@ import { DAY_MS, MINUTE_MS } from '../clock.ts';
 import { instantOf, readHours } from '../config/price-schedule.ts';
 import { contains } from '../price-schedule.ts';
 import type { CataloguePeriod, CatalogueSchedule, CatalogueTable, CatalogueWindow } from './catalogue-model.ts';
-import { type Missing, type PriceDifference, pricesInWords } from './price-differences.ts';
+import { pricesInWords, type TableDifference } from './price-differences.ts';
 
-type Found = PriceDifference | Missing;
-type CompareTables = (ours: CatalogueTable, theirs: CatalogueTable) => readonly Found[];
+type CompareTables = (ours: CatalogueTable, theirs: CatalogueTable) => readonly TableDifference[];
 
 /** A change of prices is reported this long before its day. */
 const CHANGE_NOTICE_MS = 30 * DAY_MS;
@@ -19,7 +18,7 @@ export function scheduleDifferences(
   theirs: CatalogueSchedule,
   nowMs: number,
   compare: CompareTables,
-): readonly Found[] {
+): readonly TableDifference[] {
   const [ourPeriods, theirPeriods] = [periodsOf(ours), periodsOf(theirs)];
   const differencesAt = (atMs: number) => {
     return periodDifferences(periodAt(ourPeriods, atMs).period, periodAt(theirPeriods, atMs).period, compare);
@@ -32,7 +31,7 @@ export function scheduleDifferences(
   const byInstant = new Map(changes.map((change) => [change.fromMs, change] as const));
   const coming = [...byInstant]
     .sort(([a], [b]) => a - b)
-    .flatMap(([atMs, { name }]): readonly Found[] => {
+    .flatMap(([atMs, { name }]): readonly TableDifference[] => {
       const found = differencesAt(atMs).filter((one) => !known.has(JSON.stringify(one)));
       if (found.length === 0) return [];
       const place = `from.${name}`;
@@ -62,7 +61,11 @@ export function periodInForce(schedule: CatalogueSchedule, nowMs: number): Catal
   return periodAt(periodsOf(schedule), nowMs).period;
 }
 
-function periodDifferences(ours: CataloguePeriod, theirs: CataloguePeriod, compare: CompareTables): readonly Found[] {
+function periodDifferences(
+  ours: CataloguePeriod,
+  theirs: CataloguePeriod,
+  compare: CompareTables,
+): readonly TableDifference[] {
   const pairs = windowPairs(ours.hours ?? [], theirs.hours ?? []);
   // A table that applies at no hour is not compared.
   const holds = pairs.some(([our, their]) => our === undefined && their === undefined);
@@ -70,7 +73,7 @@ function periodDifferences(ours: CataloguePeriod, theirs: CataloguePeriod, compa
   const known = new Set(always.map((one) => JSON.stringify(one)));
   // The table may have the lower prices, and the windows the peak prices, or vice versa.
   const isPeak = ours.input >= theirs.input;
-  const byHour = pairs.flatMap(([our, their]): readonly Found[] => {
+  const byHour = pairs.flatMap(([our, their]): readonly TableDifference[] => {
     if (our === undefined && their === undefined) return [];
     const place = `hours.${(their ?? our)?.utc}`;
     if (their !== undefined && our === undefined && isPeak) return [missing(place, their)];
@@ -88,7 +91,7 @@ function duringHours(period: CataloguePeriod, window: CatalogueWindow | undefine
   return { ...window, service_tiers: { ...period.service_tiers, ...window.service_tiers } };
 }
 
-function missing(field: string, table: CatalogueTable): Missing {
+function missing(field: string, table: CatalogueTable): TableDifference {
   return { field, configured: null, catalogue: pricesInWords(table) };
 }
 

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import type { StoreLog } from '../connection/connection-pool.ts';
 import { refuseTransactionPooler } from '../connection/transaction-pooler.ts';
-import { keepMakingPartitions, makePartitions } from '../partitions/month-partitions.ts';
+import { keepMakingPartitions, makePartitions } from '../partitions/partitions.ts';
 import { makeLogPartitions } from '../request-log/request-log-partitions.ts';
 import { migrate } from './migrate.ts';
 

@@ -159,7 +159,7 @@ create table credit_references (
 );
 
 -- Charged requests. Ids sort by time, so a partition is a range of ids and a lookup by id touches
--- one partition. Months are made ahead (month-partitions.ts). The default partition has the rows of
+-- one partition. Months are made ahead (partitions.ts). The default partition has the rows of
 -- months that were not made.
 create table generations (
   id text collate "C" primary key,
@@ -833,7 +833,7 @@ create unlogged table untrusted_proxies (
 );
 
 -- Audit events: who changed what, when and from where. A row is committed with the change that it
--- describes. Append-only. Months are made ahead by month-partitions.ts, and an operator can archive
+-- describes. Append-only. Months are made ahead by partitions.ts, and an operator can archive
 -- and detach them (docs/operating.md). The default partition has the rows of months that were not
 -- made.
 create table audit_log (

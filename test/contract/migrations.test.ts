@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { newId } from '#core/ids.ts';
-import { makePartitions } from '#database/partitions/month-partitions.ts';
+import { makePartitions } from '#database/partitions/partitions.ts';
 import { migrate, migrateWithRoles, SchemaMismatch } from '#database/schema/migrate.ts';
 import { readSchemaFiles } from '#database/schema/schema-files.ts';
 import { runCommandLine } from '#operator/command-line.ts';

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { DAY_MS, utcDay, utcDayText } from '#core/clock.ts';
 import { newId } from '#core/ids.ts';
 import { createPool } from '#database/connection/connection-pool.ts';
-import { makePartitions } from '#database/partitions/month-partitions.ts';
+import { makePartitions } from '#database/partitions/partitions.ts';
 import { makeLogPartitions } from '#database/request-log/request-log-partitions.ts';
 import { openRequestLog } from '#database/request-log/request-log-writer.ts';
 import { PATIENT } from '../fixtures/patience.ts';
