@@ -32,20 +32,14 @@ export const DETAIL_JOINS = `
 export const SPENDS = ['spentTodayNanoUsd', 'spentThisMonthNanoUsd', 'spentInLifetimeNanoUsd'] as const;
 
 const DETAILS = sql('key_details')`
-  select k.id, ${DETAIL_COLUMNS} from keys k ${DETAIL_JOINS} where k.organization_id = $1 and k.id = any ($2)`;
+  select ${DETAIL_COLUMNS} from keys k ${DETAIL_JOINS} where k.organization_id = $1 and k.id = $2`;
 
-/**
- * Returns details of these keys, by key id. Monthly and lifetime spends read more rows, so the page
- * requests only those that it compares with a budget.
- */
+/** Monthly and lifetime spends read more rows, so the page gets only those with a budget. */
 export async function keyDetails(
   pool: pg.Pool,
   organizationId: string,
-  keyIds: readonly string[],
+  keyId: string,
   today: UtcDay,
-  spends: 'budgeted_spends' | 'all_spends',
-): Promise<ReadonlyMap<string, KeyDetails>> {
-  const values = [organizationId, keyIds, today, spends === 'all_spends'];
-  const rows = await records<KeyDetails & { readonly id: string }>(pool, DETAILS, values, SPENDS);
-  return new Map(rows.map(({ id, ...details }) => [id, details]));
+): Promise<KeyDetails | undefined> {
+  return (await records<KeyDetails>(pool, DETAILS, [organizationId, keyId, today, false], SPENDS))[0];
 }

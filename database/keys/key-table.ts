@@ -11,9 +11,8 @@ import { KEY_COLUMNS, readKeys } from './key-rows.ts';
 
 /** A key with its use, as a row of the keys' CSV file. */
 export interface ListedKey {
-  readonly key: KeyRecord;
+  readonly key: KeyRecord & KeyDetails;
   readonly state: KeyState;
-  readonly details: KeyDetails | undefined;
 }
 
 export interface KeyTableStep {
@@ -66,7 +65,7 @@ export async function readKeyTable(
 ): Promise<KeyTableStep> {
   const values = [organizationId, before ?? null, utcDay(nowMs), true, limit];
   const keys = await readKeys<KeyDetails>(pool, PAGE, values, SPENDS);
-  const rows = keys.map((key) => ({ key, state: keyStateAt(key, nowMs), details: key }));
+  const rows = keys.map((key) => ({ key, state: keyStateAt(key, nowMs) }));
   return { rows, ...present({ next: keys.length < limit ? undefined : keys.at(-1)?.id }) };
 }
 
@@ -75,11 +74,11 @@ export const KEY_CSV_COLUMNS: Columns<ListedKey> = [
   ['key_id', ({ key }) => key.id],
   ['name', ({ key }) => key.name],
   ['key', ({ key }) => `sk-gw-…${key.last4}`],
-  ['member', ({ details }) => details?.creator],
+  ['member', ({ key }) => key.creator],
   ['status', ({ state }) => state],
   ['created', ({ key }) => csvTime(key.createdAtMs)],
-  ['last_used', ({ details }) => csvTime(details?.lastUsedAtMs)],
-  ['last_address', ({ details }) => details?.lastAddress],
+  ['last_used', ({ key }) => csvTime(key.lastUsedAtMs)],
+  ['last_address', ({ key }) => key.lastAddress],
   ['expires', ({ key }) => csvTime(key.expiresAtMs)],
   ['revoked', ({ key }) => csvTime(key.revokedAtMs)],
   ['scopes', ({ key }) => key.scopes.join(' ')],
@@ -90,8 +89,8 @@ export const KEY_CSV_COLUMNS: Columns<ListedKey> = [
   ['daily_budget_usd', ({ key }) => csvUsd(key.dailyBudgetNanoUsd)],
   ['monthly_budget_usd', ({ key }) => csvUsd(key.monthlyBudgetNanoUsd)],
   ['lifetime_budget_usd', ({ key }) => csvUsd(key.lifetimeBudgetNanoUsd)],
-  ['spent_today_usd', ({ details }) => csvUsd(details?.spentTodayNanoUsd)],
-  ['spent_this_month_usd', ({ details }) => csvUsd(details?.spentThisMonthNanoUsd)],
-  ['spent_in_lifetime_usd', ({ details }) => csvUsd(details?.spentInLifetimeNanoUsd)],
+  ['spent_today_usd', ({ key }) => csvUsd(key.spentTodayNanoUsd)],
+  ['spent_this_month_usd', ({ key }) => csvUsd(key.spentThisMonthNanoUsd)],
+  ['spent_in_lifetime_usd', ({ key }) => csvUsd(key.spentInLifetimeNanoUsd)],
   ['note', ({ key }) => key.note],
 ];

@@ -20,8 +20,7 @@ export function mayManage(
 
 export async function keyView(call: OrganizationCall, key: KeyRecord): Promise<KeyView> {
   const { deps, organizationId } = call;
-  const details = await keyDetails(deps.database, organizationId, [key.id], utcDay(deps.nowMs()), 'budgeted_spends');
-  return viewOf(call, key, details.get(key.id));
+  return viewOf(call, key, await keyDetails(deps.database, organizationId, key.id, utcDay(deps.nowMs())));
 }
 
 /** Bound of revoked keys in the list, which keeps the page usable for other users. */

@@ -166,8 +166,8 @@ function keyLines(
 ) {
   const read = async (before: string | undefined, limit: number) => {
     const { rows, next } = await readKeyTable(database, { organizationId, ...present({ before }), limit }, nowMs);
-    const isShown = ({ key, state, details }: ListedKey) => {
-      const listed = { ...key, state, ...present({ createdBy: details?.creator }) };
+    const isShown = ({ key, state }: ListedKey) => {
+      const listed = { ...key, state, ...present({ createdBy: key.creator }) };
       return isInGroup(listed, show, nowMs) && matchesSearch(listed, search);
     };
     return { rows: rows.filter(isShown), ...present({ next }) };
