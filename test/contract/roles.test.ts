@@ -157,6 +157,8 @@ describe('functions that run with the rights of their owner', () => {
     expect(await attempt('gateway_process', "select drop_day('request_log', current_date - 1)")).toBe(INVALID);
     expect(await attempt('gateway_process', "select make_day('provider_attempts', '2020-01-01')")).toBe(INVALID);
     expect(await attempt('gateway_process', "select drop_day('provider_attempts', current_date - 1)")).toBe(INVALID);
+    // A partition's name has the year without its era.
+    expect(await attempt('gateway_process', "select drop_day('request_log', '2999-01-01 BC')")).toBe(INVALID);
   });
 
   test('store provider attempts for the gateway process, which the operator can read', async () => {
