@@ -161,6 +161,22 @@ requirement(NO_CHROMIUM, () => {
     await page.unroute(/\/palette-[^/]+\.js$/);
   });
 
+  test('until the palette is loaded Enter acts on nothing else, and Escape or a click elsewhere ends it', async () => {
+    const { page } = owner;
+    await page.route(/\/palette-[^/]+\.js$/, () => undefined);
+    await page.goto(`/o/${organizationId}/requests`);
+    const search = page.getByRole('searchbox', { name: 'Request or generation id' });
+    await page.getByRole('button', { name: 'Filter', exact: true }).focus();
+    for (const key of ['Control+k', 'a', 'Enter', 'Escape']) await page.keyboard.press(key);
+    await search.pressSequentially('log-');
+    await page.keyboard.press('Control+k');
+    await search.click();
+    await page.keyboard.type('0');
+    expect(await search.inputValue()).toBe('log-0');
+    expect(await page.getByRole('dialog').filter({ visible: true }).count()).toBe(0);
+    await page.unroute(/\/palette-[^/]+\.js$/);
+  });
+
   test('requests are grouped by a member of the metadata once it is named', async () => {
     const { page } = owner;
     await page.goto(`/o/${organizationId}/overview?range=7d`);

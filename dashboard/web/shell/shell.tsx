@@ -71,20 +71,32 @@ export function Shell(): ReactNode {
   );
 }
 
-/** Keeps the letters that are typed until the palette is loaded and its box has the focus. */
+/**
+ * Takes the keys until the palette is loaded and its box has the focus: they are not for what has
+ * it before. A press elsewhere closes it, because the next letters are for another box.
+ */
 function PaletteWithText({ onClose }: { readonly onClose: () => void }): ReactNode {
   const [text, setText] = useState('');
   useEffect(() => {
-    const listen = (event: KeyboardEvent) => {
-      if (event.key.length !== 1 || event.ctrlKey || event.metaKey || event.altKey) return;
-      if (document.activeElement?.closest(OPEN_DIALOG)) return;
+    const take = (event: KeyboardEvent) => {
+      const isLetter = event.key.length === 1;
+      if (!isLetter && event.key !== 'Enter' && event.key !== 'Escape') return;
+      if (event.ctrlKey || event.metaKey || event.altKey || document.activeElement?.closest(OPEN_DIALOG)) return;
       event.preventDefault();
       event.stopPropagation();
-      setText((before) => before + event.key);
+      if (isLetter) setText((before) => before + event.key);
+      if (event.key === 'Escape') onClose();
     };
-    window.addEventListener('keydown', listen, { capture: true });
-    return () => window.removeEventListener('keydown', listen, { capture: true });
-  }, []);
+    const leave = () => {
+      if (!document.querySelector(OPEN_DIALOG)) onClose();
+    };
+    window.addEventListener('keydown', take, { capture: true });
+    window.addEventListener('pointerdown', leave, { capture: true });
+    return () => {
+      window.removeEventListener('keydown', take, { capture: true });
+      window.removeEventListener('pointerdown', leave, { capture: true });
+    };
+  }, [onClose]);
   return <Palette text={text} onText={setText} onClose={onClose} />;
 }
 
