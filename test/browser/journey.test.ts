@@ -206,6 +206,39 @@ requirement(NO_CHROMIUM, () => {
       await page.getByRole('table').getByText(words).first().waitFor();
   });
 
+  test('the audit log shows a change between Hebrew names from the left, like every other', async () => {
+    const { page } = owner;
+    const submitted = async (name: string, button: string) => {
+      await page.getByRole('textbox', { name: 'Name' }).fill(name);
+      await page.getByRole('dialog').getByRole('button', { name: button }).click();
+      await page.getByRole('dialog').waitFor({ state: 'detached' });
+    };
+    const edit = async (item: string) => {
+      await page.getByRole('button', { name: 'Views' }).click();
+      await page.getByRole('menuitem', { name: item }).click();
+    };
+    await goTo(page, 'Requests');
+    await edit('Save this view…');
+    await submitted('ראשון', 'Save view');
+    await edit('Edit this view…');
+    await submitted('שני', 'Rename view');
+    await goTo(page, 'Audit log');
+    await page.getByRole('listitem').filter({ hasText: 'ראשון' }).waitFor();
+    const places = await page.evaluate<number[]>(`(() => {
+      const line = [...document.querySelectorAll('li')].find((one) => one.textContent.includes('ראשון'));
+      const texts = document.createTreeWalker(line, NodeFilter.SHOW_TEXT);
+      const range = document.createRange();
+      const places = [];
+      while (texts.nextNode()) {
+        range.selectNodeContents(texts.currentNode);
+        places.push(range.getBoundingClientRect().left);
+      }
+      return places;
+    })()`);
+    expect(places.length).toBeGreaterThan(4);
+    expect(places.toSorted((a, b) => a - b)).toEqual(places);
+  });
+
   test('no page violated the content security policy or logged an error', () => {
     expect(owner.complaints()).toEqual([]);
   });

@@ -159,5 +159,7 @@ function Changes({ of: event }: { readonly of: AuditEventView }): ReactNode {
 
 function Value({ of: value }: { readonly of: ChangedValue }): ReactNode {
   if (value.kind === 'instant') return <Instant atMs={value.atMs} show="short" />;
-  return value.kind === 'none' ? <span className="muted">{value.text}</span> : value.text;
+  if (value.kind === 'none') return <span className="muted">{value.text}</span>;
+  // Keeps its direction, or a change between two Hebrew names would read as the opposite one.
+  return <bdi>{value.text}</bdi>;
 }
