@@ -72,8 +72,9 @@ export function socketMatches(urls: readonly URL[], socketOf: (host: string) => 
  * Ejects an endpoint after few failed connections, for 5 s, and at most 10 s when it fails again.
  * Without open requests a dead one would be chosen more often than others. An endpoint that
  * responds 502, 503 or 504 is ejected as late as a single provider: an overloaded group must not be
- * ejected as a whole, and another endpoint gets the request anyway. Resets eject none: Envoy counts
- * them with failed connections, and a connection that succeeds begins that count again.
+ * ejected as a whole, and another endpoint gets the request anyway. Envoy counts resets with failed
+ * connections, and each request that gets a connection begins that count again. So resets eject an
+ * endpoint only if the requests were open together, such as when its server crashes.
  */
 export function endpointEjection(singleProvider: EnvoyJson): EnvoyJson {
   return {

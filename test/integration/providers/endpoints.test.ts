@@ -154,6 +154,16 @@ describe('a failure before the head of a response', () => {
     expect(stats).toMatch(/membership_healthy: 1\n(?:.*\n)*.*membership_total: 2\n/);
   });
 
+  test('resets eject an endpoint if its requests were open together, and not one after the other', async () => {
+    const server = await start();
+    const cluster = await publish(urlsOf([server]));
+    const reason = async () => (await call(envoy, cluster, 'p')).headers['x-gw-local'];
+    server.script('m', reset);
+    for (let i = 0; i < 10; i++) expect(await reason()).toBe('URX,UC');
+    const together = () => Promise.all(Array.from({ length: 12 }, reason));
+    await until(async () => (await together()).includes('UH'));
+  });
+
   test('a large body is retried if Envoy is asked to keep it, up to 16 MiB', async () => {
     const [bad, good] = await two();
     bad.script('m', reset);
