@@ -64,6 +64,20 @@ export function quarantineContract(storeOf: () => LimitStore): void {
       });
     });
 
+    it('may have been charged to its key, also after another key was trusted again', async () => {
+      const budget = { keyLimits: { dailyBudgetNanoUsd: 705n } };
+      await admitFresh(storeOf(), { holdId: 'lost', holdNanoUsd: 700n });
+      const nowMs = at(QUARANTINE_MS);
+      const charged = snapshotOf({ sequence: 2, balance: 300n, spent: 700n });
+      expect(await admitFresh(storeOf(), { keyId: 'key-2', nowMs, snapshot: charged })).toMatchObject({
+        kind: 'admitted',
+      });
+      const old = requestOf({ ...budget, nowMs, holdNanoUsd: 10n });
+      expect(await storeOf().admit(old)).toEqual({ kind: 'read_again', day: DAY });
+      const ofKey = snapshotOf({ sequence: 2, balance: 300n, spent: 700n, keySpent: 700n });
+      expect(await storeOf().admit({ ...old, snapshot: ofKey })).toMatchObject({ rule: 'daily_budget' });
+    });
+
     it('gets its slot back from a late renewal, whatever the limits are', async () => {
       await admitFresh(storeOf(), { holdId: 'a', concurrency: 1 });
       const nowMs = at(LEASE_MS);

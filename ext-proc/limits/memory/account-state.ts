@@ -125,10 +125,13 @@ function newerSpent(known: Spent | undefined, sequence: number, nanoUsd: NanoUsd
   return known && known.sequence > sequence ? known : { sequence, nanoUsd };
 }
 
-/** Withdraws trust. Every caller has to read again, even if it was asked before. */
+/** Withdraws trust, also from all keys. Every caller has to read again, even if asked before. */
 export function distrust(organization: OrganizationState): void {
   organization.trusted = false;
-  for (const key of organization.keys.values()) key.askedToRead.clear();
+  for (const key of organization.keys.values()) {
+    key.trusted = false;
+    key.askedToRead.clear();
+  }
 }
 
 function beginEpoch(organization: OrganizationState, epoch: string): void {
@@ -136,7 +139,6 @@ function beginEpoch(organization: OrganizationState, epoch: string): void {
   organization.sequence = -1;
   organization.spent.clear();
   for (const key of organization.keys.values()) {
-    key.trusted = false;
     key.spent.clear();
     key.monthSpent.clear();
     key.lifetimeSpent = undefined;

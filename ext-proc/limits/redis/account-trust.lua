@@ -54,9 +54,9 @@ local function learn(call, org, key, first)
   end
 end
 
--- Withdraws trust. Every caller has to read again, even if it was asked before.
+-- Withdraws trust, also from all keys. Every caller has to read again, even if asked before.
 local function distrust(org)
-  org.trusted, org.round, org.begins = false, org.round + 1, true
+  org.trusted, org.round, org.begins = false, text(tonumber(org.round) + 1), true
 end
 
 -- Returns whether the snapshot of an admission, which has this ledger epoch, is trusted. If not,
@@ -65,11 +65,12 @@ local function trusts(org, key, epoch, hold_id)
   if org.trusted and org.epoch ~= epoch then
     distrust(org)
   end
-  if org.trusted and key.trusted == org.trust_counter then
+  local under = org.trust_counter .. '/' .. org.round
+  if org.trusted and key.trusted == under then
     return true
   end
   local told = org.prefix .. 'told:' .. key.id
-  local caller = org.incarnation .. '/' .. org.trust_counter .. '/' .. text(org.round) .. '/' .. hold_id
+  local caller = org.incarnation .. '/' .. under .. '/' .. hold_id
   if redis.call('SREM', told, caller) == 0 then
     redis.call('SADD', told, caller)
     redis.call('PEXPIRE', told, '60000')
@@ -77,8 +78,9 @@ local function trusts(org, key, epoch, hold_id)
   end
   if org.epoch ~= epoch then
     org.epoch, org.sequence, org.trust_counter = epoch, '-1', next_trust_counter(org.shard.name)
+    under = org.trust_counter .. '/' .. org.round
   end
-  org.trusted, org.begins, key.trusted, key.begins = true, true, org.trust_counter, true
+  org.trusted, org.begins, key.trusted, key.begins = true, true, under, true
   redis.call('DEL', told)
   return true
 end

@@ -23,7 +23,7 @@ local function read_organization(call, org)
   local v = redis.call('HMGET', org.name, 'incarnation', 'generation', 'trusted', 'round', 'epoch', 'sequence', 'balance', 'held', 'minute',
     'requests', 'tokens', 'day', call.HELD_TODAY, call.SPENT_TODAY, 'opens', 'ends')
   org.is_known, org.is_there = v[1] and v[1] == org.incarnation, v[1]
-  org.trust_counter, org.trusted, org.round, org.epoch, org.sequence, org.balance = v[2], v[3] == '1', tonumber(v[4]), v[5], v[6], v[7]
+  org.trust_counter, org.trusted, org.round, org.epoch, org.sequence, org.balance = v[2], v[3] == '1', v[4], v[5], v[6], v[7]
   org.held, org.minute, org.requests, org.tokens, org.day = tonumber(v[8]), tonumber(v[9]), tonumber(v[10]), tonumber(v[11]), tonumber(v[12])
   org.held_today, org.spent, org.opens, org.ends = tonumber(v[13]) or 0, v[14], tonumber(v[15]) or 0, tonumber(v[16])
 end
@@ -65,7 +65,7 @@ end
 
 local function begin_organization(org)
   redis.call('DEL', org.name, org.holds, org.leases, org.quarantine)
-  org.is_known, org.trust_counter, org.trusted, org.round, org.epoch = true, next_trust_counter(org.shard.name), false, 0, ''
+  org.is_known, org.trust_counter, org.trusted, org.round, org.epoch = true, next_trust_counter(org.shard.name), false, '0', ''
   org.sequence, org.balance, org.held, org.minute, org.requests, org.tokens, org.day = '-1', '0', 0, nil, 0, 0, nil
   org.held_today, org.spent, org.opens, org.ends, org.begins, org.counts, org.learns = 0, false, 0, nil, true, true, true
 end
@@ -173,7 +173,7 @@ local function save_organization(call, org)
     put(fields, 'incarnation', org.incarnation)
     put(fields, 'generation', org.trust_counter)
     put(fields, 'trusted', org.trusted and '1' or '0')
-    put(fields, 'round', text(org.round))
+    put(fields, 'round', org.round)
     put(fields, 'epoch', org.epoch)
   end
   save_common(call, org, fields)

@@ -25,7 +25,7 @@
 --     day, minute, requests, tokens   windows
 --     ends         ms before which nothing in quarantine:ID ends. May be absent if that is empty
 --     opens        ms at which it admits again after a recovery
---   key:ID      hash, state of an API key: incarnation, trusted (the counter under which it is),
+--   key:ID      hash, state of an API key: incarnation, trusted (counter/round in which it is),
 --               held:DAY, spent:DAY, day, minute, requests, tokens; with longer budgets also
 --     month:FIRST, lifetime   spend as spent:DAY, of the month that begins with this day
 --     counted      the counter under which its held:DAY were counted from holds:ID
