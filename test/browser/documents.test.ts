@@ -60,4 +60,14 @@ requirement(NO_CHROMIUM, () => {
     await page.waitForURL(/\/docs\/clients\.html$/);
     expect(complaints()).toEqual([]);
   });
+
+  test('a text does not move while the rest of it is loaded', async () => {
+    const { page } = await openPage(stack);
+    await page.setViewportSize({ width: 768, height: 900 });
+    await page.goto('/docs/errors.html');
+    const title = page.getByRole('heading', { level: 1 });
+    const whole = (await title.boundingBox())?.y;
+    await page.evaluate(`document.querySelectorAll('main > :not(h1)').forEach((part) => part.remove())`);
+    expect((await title.boundingBox())?.y).toBe(whole);
+  });
 });
