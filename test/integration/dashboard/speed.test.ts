@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { DAY_MS, utcDay } from '#core/clock.ts';
 import type { Route } from '#dashboard/server/http/route.ts';
 import { ROUTES } from '#dashboard/server/routes.ts';
+import { sumUpCostDays } from '#database/costs/cost-days.ts';
 import { sumUpRequestDays } from '#database/request-log/request-day-stats.ts';
 import { addKey, sql } from '../../harness/database.ts';
 import { opened } from '../../harness/opened.ts';
@@ -53,7 +54,9 @@ describe(`with ${LOG_ROWS / 1e6} million rows in the request log`, () => {
     await fillLedger(databaseUrl, organizationId, LEDGER_ROWS);
     await sql(databaseUrl, 'insert into generation_costs select id, cost_nano_usd from generations');
     await sql(databaseUrl, 'analyze generation_costs');
+    // As a gateway process does every ten minutes.
     await sumUpRequestDays(database, nowMs);
+    await sumUpCostDays(database);
     const [newest] = await sql<{ id: string }>(databaseUrl, 'select id from request_log order by id desc limit 1');
     requestId = newest?.id ?? '';
   }, FILL_TIMEOUT_MS);
