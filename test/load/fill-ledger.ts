@@ -11,6 +11,7 @@ export async function fillLedger(databaseUrl: string, organizationId: string, mo
   try {
     await client.query("set synchronous_commit = off; set timezone = 'UTC'; set jit = off; begin");
     await client.query(CHARGES, [organizationId, most]);
+    await client.query(MONTHS);
     for (const statement of [GENERATIONS, ENTRIES, USAGE, SPEND, KEY_SPEND, ACCOUNT]) {
       await client.query(statement, [organizationId]);
     }
@@ -34,6 +35,10 @@ const CHARGES = `
   from (
     select * from request_log where organization_id = $1 and cost_nano_usd is not null order by id desc limit $2
   ) as newest`;
+
+/** `ledger verify` takes generations before the first month that has a partition for archived. */
+const MONTHS = `
+  select make_month('generations', month) from (select distinct date_trunc('month', at)::date as month from charges) as months`;
 
 const GENERATIONS = `
   insert into generations (
