@@ -1,9 +1,9 @@
 import type { Clock } from '#core/clock.ts';
 import type { Log } from '#core/log/log.ts';
 import type { NanoUsd } from '#core/money.ts';
+import { StoreUnavailable } from '#core/store-unavailable.ts';
 import type { Settlement } from '#database/ledger/ledger.ts';
 import type { Hold, HoldRelease, LimitStore, Renewal } from '../limits/limit-store.ts';
-import { createLateReleases } from './late-releases.ts';
 
 export type HoldOwner = Pick<Settlement, 'generationId' | 'organizationId' | 'keyId'>;
 
@@ -27,8 +27,15 @@ export type HoldProblem =
 
 type HowReleased = Omit<HoldRelease, 'holdId' | 'organizationId' | 'keyId' | 'nowMs'>;
 
-/** Interval of `look`: failed renewals are retried and stranded holds ended this often. */
+/**
+ * Interval of `look`: failed renewals and releases are retried, and stranded holds ended, this
+ * often.
+ */
 const LOOK_EVERY_MS = 500;
+/** Enough failed releases for an outage of minutes. Further holds end with their quarantine. */
+const MOST_FAILED = 20_000;
+/** Failed releases that are retried together. */
+const MOST_TOGETHER = 200;
 
 /**
  * Tells the limit store of this process's holds. Renews their leases, all of them every
@@ -41,7 +48,7 @@ export class HoldKeeper {
   readonly #options: HoldKeeperOptions;
   readonly #live = new Map<string, Hold>();
   /** Holds whose last renewal failed. Only these are retried early. */
-  #failing: ReadonlySet<string> = new Set();
+  #failedRenewals: ReadonlySet<string> = new Set();
   #renewing = false;
   /** Holds without a renewal since the moment of distrust. */
   #stranded = new Set<string>();
@@ -49,13 +56,14 @@ export class HoldKeeper {
   #distrusts = 0;
   #renewedAtMs = Number.NEGATIVE_INFINITY;
   readonly #timer: NodeJS.Timeout;
-  readonly #late: ReturnType<typeof createLateReleases>;
+  /** Releases to retry by hold id, because a hold without a release keeps its money. */
+  readonly #failedReleases = new Map<string, HoldRelease>();
+  #retrying: Promise<void> | undefined;
   /** Releases that the store has not answered. */
   readonly #releasing = new Set<Promise<void>>();
 
   constructor(options: HoldKeeperOptions) {
     this.#options = options;
-    this.#late = createLateReleases(options.limits, options.clock);
     this.#timer = setInterval(() => this.#look(), Math.min(LOOK_EVERY_MS, options.renewEveryMs)).unref();
   }
 
@@ -90,7 +98,7 @@ export class HoldKeeper {
 
   /** Releases the hold that an admission with an unknown result may have taken. */
   releaseUnknown(owner: HoldOwner): void {
-    this.#late.add(this.#releaseOf(owner, { tokensUsed: 0 }));
+    this.#retryLater(this.#releaseOf(owner, { tokensUsed: 0 }));
   }
 
   live(): readonly Hold[] {
@@ -113,17 +121,19 @@ export class HoldKeeper {
   async close(): Promise<void> {
     clearInterval(this.#timer);
     await Promise.all(this.#releasing);
-    await this.#late.close();
+    await this.#retrying;
+    await this.#retryReleases();
   }
 
   #look(): void {
+    if (this.#failedReleases.size > 0) void this.#retryReleases();
     const { clock, renewEveryMs, renewWithinMs } = this.#options;
     const nowMs = clock.monotonicMs();
     if (this.#stranded.size > 0 && nowMs >= this.#distrustedAtMs + renewWithinMs) this.#endStranded();
     if (this.#renewing || this.#live.size === 0) return;
     const all = nowMs >= this.#renewedAtMs + renewEveryMs;
     if (all) this.#renewedAtMs = nowMs;
-    const due = all ? this.live() : this.live().filter(({ holdId }) => this.#failing.has(holdId));
+    const due = all ? this.live() : this.live().filter(({ holdId }) => this.#failedRenewals.has(holdId));
     if (due.length > 0) void this.#renew(due);
   }
 
@@ -146,7 +156,7 @@ export class HoldKeeper {
     this.#noteFailed(renewal);
     // If distrust began meanwhile, this renewal may have reached the former master.
     if (this.#distrusts === distrustsBefore)
-      for (const { holdId } of holds) if (!this.#failing.has(holdId)) this.#stranded.delete(holdId);
+      for (const { holdId } of holds) if (!this.#failedRenewals.has(holdId)) this.#stranded.delete(holdId);
     const exposed = renewal.exposed.filter((holdId) => this.#live.has(holdId)).length;
     if (exposed > 0) this.#options.onProblem({ kind: 'exposed', holds: exposed });
     const ended = new Set(renewal.takenBack.filter((holdId) => !this.#live.has(holdId)));
@@ -155,11 +165,11 @@ export class HoldKeeper {
   }
 
   #noteFailed({ failed }: Renewal): void {
-    const failingBefore = this.#failing.size;
-    this.#failing = new Set(failed.flatMap(({ holdIds }) => holdIds));
+    const failedBefore = this.#failedRenewals.size;
+    this.#failedRenewals = new Set(failed.flatMap(({ holdIds }) => holdIds));
     const [first] = failed;
-    if (first === undefined || failingBefore > 0) return;
-    this.#options.onProblem({ kind: 'not_renewed', holds: this.#failing.size, error: first.error });
+    if (first === undefined || failedBefore > 0) return;
+    this.#options.onProblem({ kind: 'not_renewed', holds: this.#failedRenewals.size, error: first.error });
   }
 
   #release(owner: HoldOwner, how: HowReleased): Promise<void> {
@@ -168,12 +178,47 @@ export class HoldKeeper {
     const releasing = limits
       .release(release)
       .catch((error: unknown) => {
-        this.#late.add(release);
+        this.#retryLater(release);
         log.warn({ err: error, generation_id: release.holdId }, 'a hold could not be released yet');
       })
       .finally(() => this.#releasing.delete(releasing));
     this.#releasing.add(releasing);
     return releasing;
+  }
+
+  /** A release that only marks its hold as owed does not replace one that ends the hold. */
+  #retryLater(release: HoldRelease): void {
+    const { holdId, owedNanoUsd } = release;
+    if (owedNanoUsd !== undefined && this.#failedReleases.has(holdId)) return;
+    if (this.#failedReleases.size < MOST_FAILED) this.#failedReleases.set(holdId, release);
+  }
+
+  #retryReleases(): Promise<void> {
+    this.#retrying ??= this.#retryEach().finally(() => {
+      this.#retrying = undefined;
+    });
+    return this.#retrying;
+  }
+
+  /** Retries all failed releases, until one finds the store unavailable. */
+  async #retryEach(): Promise<void> {
+    const all = [...this.#failedReleases.values()];
+    for (let from = 0; from < all.length; from += MOST_TOGETHER) {
+      const results = await Promise.all(all.slice(from, from + MOST_TOGETHER).map((release) => this.#retry(release)));
+      if (results.includes('unavailable')) return;
+    }
+  }
+
+  async #retry(release: HoldRelease): Promise<'done' | 'unavailable'> {
+    const { limits, clock } = this.#options;
+    try {
+      await limits.release({ ...release, nowMs: clock.nowMs() });
+    } catch (error) {
+      if (error instanceof StoreUnavailable) return 'unavailable';
+      // Other errors are final: keys in the store were changed by hand.
+    }
+    if (this.#failedReleases.get(release.holdId) === release) this.#failedReleases.delete(release.holdId);
+    return 'done';
   }
 
   #releaseOf({ generationId, organizationId, keyId }: HoldOwner, how: HowReleased): HoldRelease {

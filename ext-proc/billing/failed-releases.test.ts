@@ -1,19 +1,19 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Clock } from '#core/clock.ts';
+import type { Log } from '#core/log/log.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
 import type { HoldRelease } from '../limits/limit-store.ts';
-import { createLateReleases, type LateReleases } from './late-releases.ts';
+import { HoldKeeper, type HoldOwner } from './hold-keeper.ts';
 
 describe('releases that the store did not confirm', () => {
   let nowMs = 0;
   let tried: HoldRelease[] = [];
   let answer: (release: HoldRelease) => Promise<void> = async () => {};
-  let late: LateReleases;
+  let keeper: HoldKeeper;
   const clock: Clock = { nowMs: () => nowMs, monotonicMs: () => nowMs };
-  const releaseOf = (holdId: string): HoldRelease => ({
-    ...{ holdId, organizationId: 'org', keyId: 'key' },
-    ...{ nowMs: 0, tokensUsed: 7 },
-  });
+  const ownerOf = (generationId: string): HoldOwner => ({ generationId, organizationId: 'org', keyId: 'key' });
+  const end = (holdId: string) => keeper.release(ownerOf(holdId), { tokensUsed: 7 });
+  const owe = (holdId: string) => keeper.owe(ownerOf(holdId), 7, 1n);
   const unavailable = () => Promise.reject(new StoreUnavailable('away'));
 
   beforeEach(() => {
@@ -25,11 +25,13 @@ describe('releases that the store did not confirm', () => {
       tried.push(given);
       return answer(given);
     };
-    late = createLateReleases({ release }, clock);
+    const log = { warn() {} } as unknown as Log;
+    const limits = { release, renew: () => Promise.reject(new Error('nothing is held')) };
+    keeper = new HoldKeeper({ limits, clock, log, renewEveryMs: 4_000, renewWithinMs: 9_000, onProblem() {} });
   });
   afterEach(async () => {
     answer = async () => {};
-    await late.close();
+    await keeper.close();
     vi.useRealTimers();
   });
 
@@ -40,75 +42,86 @@ describe('releases that the store did not confirm', () => {
 
   it('are retried until it does, each with the time of the attempt', async () => {
     answer = unavailable;
-    late.add(releaseOf('a'));
+    await end('a');
     await pass(5_000);
     expect(tried.length).toBeGreaterThan(2);
     answer = async () => {};
-    await pass(1_000);
-    expect(late.waiting()).toBe(0);
-    expect(tried.at(-1)).toEqual({ ...releaseOf('a'), nowMs: 6_000 });
+    await pass(500);
+    const release = { holdId: 'a', organizationId: 'org', keyId: 'key', tokensUsed: 7 };
+    expect(tried.at(-1)).toEqual({ ...release, nowMs: 5_500 });
     tried = [];
     await pass(10_000);
     expect(tried).toEqual([]);
   });
 
-  it('of owed holds are replaced by the end of the hold, whichever came first', async () => {
-    const owed = (holdId: string) => ({ ...releaseOf(holdId), owedNanoUsd: 1n });
+  it('of owed holds are replaced by the end of the hold, whichever failed first', async () => {
     answer = unavailable;
-    late.add(owed('a'));
-    late.add(releaseOf('a'));
-    late.add(releaseOf('b'));
-    late.add(owed('b'));
+    owe('a');
+    await end('a');
+    await end('b');
+    owe('b');
+    owe('c');
+    await pass(0);
     const slow = Promise.withResolvers<void>();
     answer = () => slow.promise;
-    late.add(owed('c'));
-    await pass(1_000);
-    late.add(releaseOf('c'));
+    tried = [];
+    await pass(500);
+    answer = unavailable;
+    await end('c');
     slow.resolve();
     answer = async () => {};
-    await pass(1_000);
+    await pass(500);
+    const ended = undefined;
     expect(tried.map(({ holdId, owedNanoUsd }) => [holdId, owedNanoUsd])).toEqual([
       ...[
-        ['a', undefined],
-        ['b', undefined],
+        ['a', ended],
+        ['b', ended],
         ['c', 1n],
       ],
-      ['c', undefined],
+      ...[
+        ['c', ended],
+        ['c', ended],
+      ],
     ]);
   });
 
   it('of one organization whose keys are broken do not keep the others waiting', async () => {
+    answer = unavailable;
+    await end('broken');
+    await end('well');
+    tried = [];
     answer = async ({ holdId }) => {
       if (holdId === 'broken') throw new Error('WRONGTYPE');
     };
-    late.add(releaseOf('broken'));
-    late.add(releaseOf('well'));
-    await pass(1_000);
-    expect(late.waiting()).toBe(0);
-    expect(tried).toHaveLength(2);
+    await pass(5_000);
+    expect(tried.map(({ holdId }) => holdId)).toEqual(['broken', 'well']);
   });
 
   it('are bounded in number, and not all retried while the store is unavailable', async () => {
     answer = unavailable;
-    for (let i = 0; i < 30_000; i++) late.add(releaseOf(`hold-${i}`));
-    expect(late.waiting()).toBe(20_000);
-    await pass(1_000);
+    await Promise.all(Array.from({ length: 30_000 }, (_, i) => end(`hold-${i}`)));
+    tried = [];
+    await pass(500);
     expect(tried).toHaveLength(200);
     answer = async () => {};
-    await late.close();
-    expect(late.waiting()).toBe(0);
+    tried = [];
+    await keeper.close();
+    expect(tried).toHaveLength(20_000);
   });
 
-  it('are all tried when it closes, after an attempt that is under way', async () => {
+  it('are all retried when it closes, after an attempt that is under way', async () => {
+    answer = unavailable;
+    await end('a');
+    tried = [];
     const slow = Promise.withResolvers<void>();
     answer = () => slow.promise;
-    late.add(releaseOf('a'));
-    await pass(1_000);
-    late.add(releaseOf('b'));
-    const closed = late.close();
+    await pass(500);
+    answer = unavailable;
+    await end('b');
+    const closed = keeper.close();
+    answer = async () => {};
     slow.resolve();
     await closed;
-    expect(tried.map(({ holdId }) => holdId)).toEqual(['a', 'b']);
-    expect(late.waiting()).toBe(0);
+    expect(tried.map(({ holdId }) => holdId)).toEqual(['a', 'b', 'b']);
   });
 });
