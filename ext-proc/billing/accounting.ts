@@ -2,13 +2,12 @@ import type { Clock } from '#core/clock.ts';
 import type { ProviderAttempts } from '#database/costs/provider-attempts.ts';
 import type { IdempotencyStore } from '#database/idempotency/idempotency-store.ts';
 import type { RequestTrace } from '../telemetry/request-trace.ts';
-import type { BillableHold, HoldTerms } from './billable-hold.ts';
 import type { ChargeLog } from './charge-log/charge-log.ts';
 import type { LeftIntent } from './charge-log/intent.ts';
 import { DurableCharges, type DurableChargesOptions } from './durable-charges.ts';
 import type { HoldKeeper, HoldOwner } from './hold-keeper.ts';
 import { LedgerChanges } from './ledger-changes.ts';
-import { OpenHold, type OpenHoldParts } from './open-hold.ts';
+import { type HoldTerms, OpenHold, type OpenHoldParts } from './open-hold.ts';
 import { createRecovery } from './recovery.ts';
 import type { Shipper } from './shipper.ts';
 import { unchargedSettlement } from './uncharged.ts';
@@ -31,11 +30,12 @@ export interface AccountingOptions
 export class Accounting {
   /** Sends charges that wait in the log to the ledger. */
   readonly shipper: Shipper;
+  /** Repeats recent charges that the ledger lacks. */
+  readonly ledgerChanges: LedgerChanges;
   /** Settles what a former process left. Repeating it is safe. Rejects with StoreUnavailable. */
   readonly recover: (left: readonly LeftIntent[]) => Promise<void>;
   readonly #options: AccountingOptions;
   readonly #charges: DurableCharges;
-  readonly #changes: LedgerChanges;
   readonly #holdParts: OpenHoldParts;
   readonly #underWay = new Set<OpenHold>();
   #ending = false;
@@ -50,7 +50,7 @@ export class Accounting {
     this.#charges = charges;
     this.shipper = charges.shipper;
     this.recover = createRecovery({ ...options, charge: (settlement) => charges.late(settlement) });
-    this.#changes = new LedgerChanges(options);
+    this.ledgerChanges = new LedgerChanges(options);
     this.#holdParts = {
       ...{ charges, attempts, holds, metrics },
       ended: (hold) => void this.#underWay.delete(hold),
@@ -58,7 +58,7 @@ export class Accounting {
   }
 
   /** Opens the hold of an admitted request. `trace`: present if the request is traced. */
-  open(terms: HoldTerms, trace?: RequestTrace): BillableHold {
+  open(terms: HoldTerms, trace?: RequestTrace): OpenHold {
     const { holds, chargeLog } = this.#options;
     const { generationId: holdId, organizationId, keyId, day, holdNanoUsd, totalTimeoutMs } = terms;
     const hold = new OpenHold(this.#holdParts, terms, chargeLog.open(terms), trace);
@@ -73,19 +73,9 @@ export class Accounting {
     this.#options.holds.releaseUnknown(owner);
   }
 
-  /** Notes the ledger epoch of a read. If the epoch is new, recent charges are checked again. */
-  sees(ledgerEpoch: string): void {
-    this.#changes.sees(ledgerEpoch);
-  }
-
-  /** Repeats recent charges that the ledger lacks. Rejects with StoreUnavailable. */
-  catchUp(): Promise<void> {
-    return this.#changes.catchUp();
-  }
-
   /** Why completions are refused: charges wait too long or are not durable. `undefined`: none. */
   refusesBecause(): string | undefined {
-    return this.#ending ? 'the process ends' : (this.#changes.refusesBecause() ?? this.#charges.refusesBecause());
+    return this.#ending ? 'the process ends' : (this.ledgerChanges.refusesBecause() ?? this.#charges.refusesBecause());
   }
 
   /** Ends all requests that hold money: the limit store lost their holds, or the process ends. */
@@ -105,7 +95,7 @@ export class Accounting {
 
   /** Resolves when the limit store was told of the last charges, if it can be. */
   async close(): Promise<void> {
-    await this.#changes.close();
+    await this.ledgerChanges.close();
     await this.#charges.close();
     await this.#options.holds.close();
   }

@@ -1,15 +1,22 @@
 import type { Log } from '#core/log/log.ts';
-import { type AnySettlement, dueNanoUsd, type Settlement } from '#database/ledger/ledger.ts';
+import {
+  type AnySettlement,
+  ChargeRefused,
+  dueNanoUsd,
+  type Ledger,
+  type Settlement,
+} from '#database/ledger/ledger.ts';
 import { isClaimed } from '#database/ledger/settlement-json.ts';
 import type { ChargeMirror } from '../limits/charge-mirror.ts';
-import { ChargeCommitter, type ChargeCommitterOptions, type Sent, tokensOf } from './charge-committer.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
 import type { ChargeLog } from './charge-log/charge-log.ts';
 import { hasStoredResponse, withoutResponse } from './charge-log/log-entries.ts';
 import type { LogRoom } from './charge-log/log-room.ts';
 import type { HoldKeeper } from './hold-keeper.ts';
 import type { IdempotencyClaim } from './idempotency/claims.ts';
 import { MirroredCharges } from './mirrored-charges.ts';
-import { LONG_WAIT_MS, Shipper, type ShipperOptions } from './shipper.ts';
+import { tokensOf } from './settlement-of.ts';
+import { LONG_WAIT_MS, type Sent, Shipper, type ShipperOptions } from './shipper.ts';
 
 /**
  * Outcome of a charge. `logged`: it waits in the log for PostgreSQL. `taken_over`: another request
@@ -20,13 +27,15 @@ export type ChargeOutcome = 'charged' | 'logged' | 'taken_over' | 'lost';
 /** Outcome of a late charge. `refused`: the ledger refused it, and it is a dead letter. */
 export type LateOutcome = 'charged' | 'taken_over' | 'refused';
 
-export interface DurableChargesOptions extends ChargeCommitterOptions, Pick<ShipperOptions, 'clock' | 'after'> {
+export interface DurableChargesOptions extends Pick<ShipperOptions, 'clock' | 'after'> {
+  readonly ledger: Ledger;
   readonly chargeLog: Pick<ChargeLog, 'append' | 'waiting' | 'read' | 'committed'>;
   readonly room: Pick<LogRoom, 'problem' | 'failed'>;
   /** Whether responses wait for the fsync of the log, or for the commit. */
   readonly durableIn: () => 'log' | 'database';
   /** Absent: no other process could make the charges that wait. */
   readonly mirror?: ChargeMirror | undefined;
+  readonly metrics: Metrics;
   readonly log: Log;
   /** Records an uncharged attempt: the response was delivered, and its charge was refused. */
   readonly uncharged: (settlement: Settlement) => void;
@@ -37,7 +46,6 @@ export interface DurableChargesOptions extends ChargeCommitterOptions, Pick<Ship
 export class DurableCharges {
   readonly shipper: Shipper;
   readonly #options: DurableChargesOptions;
-  readonly #committer: ChargeCommitter;
   readonly #mirrored: MirroredCharges | undefined;
   /** Claims of charges that wait: they keep their idempotency keys until the commit. */
   readonly #claims = new Map<string, IdempotencyClaim>();
@@ -45,7 +53,6 @@ export class DurableCharges {
   constructor(options: DurableChargesOptions) {
     const { chargeLog, mirror, log } = options;
     this.#options = options;
-    this.#committer = new ChargeCommitter(options);
     this.shipper = new Shipper({
       ...options,
       send: (settlement, delivered) => this.#send(settlement, delivered),
@@ -83,10 +90,9 @@ export class DurableCharges {
 
   /** Charges what another process delivered. Rejects if the charge has to be retried. */
   async late(settlement: AnySettlement): Promise<LateOutcome> {
-    const end = await this.#committer.commit(settlement, true);
+    const end = await this.#commit(settlement, true);
     if (end.kind === 'unavailable') throw end.error;
     if (end.kind === 'charged') await this.#appendCommitted(settlement, end.ledgerEpoch);
-    else await this.#options.holds.release(settlement);
     return end.kind;
   }
 
@@ -154,15 +160,55 @@ export class DurableCharges {
     return 'taken_over';
   }
 
+  /**
+   * Sends a charge to the ledger, and then releases its hold. `delivered`: its response was
+   * delivered, or may have been. If the charge is not made, the handler of a response that was not
+   * delivered releases the hold. Never rejects.
+   */
+  async #commit(settlement: AnySettlement, delivered: boolean): Promise<Sent> {
+    const { ledger, holds, metrics } = this.#options;
+    let uncharged: Sent = { kind: 'taken_over' };
+    try {
+      const snapshot = await (isClaimed(settlement) ? ledger.chargeClaimed(settlement) : ledger.charge(settlement));
+      if (snapshot !== undefined) {
+        // No charge waits for that: it is awaited before the process ends.
+        void holds.release(settlement, { tokensUsed: tokensOf(settlement), snapshot });
+        return { kind: 'charged', ledgerEpoch: snapshot.ledgerEpoch };
+      }
+    } catch (error) {
+      metrics.settlementFailed();
+      // A charge that the ledger refuses must not block the others.
+      if (!(error instanceof ChargeRefused) || !(await this.#isDeadLettered(settlement, error, delivered)))
+        return { kind: 'unavailable', error };
+      uncharged = { kind: 'refused', error };
+    }
+    if (delivered) await holds.release(settlement);
+    return uncharged;
+  }
+
+  /** Stores a refused charge as a dead letter. False: PostgreSQL could not store it. */
+  async #isDeadLettered(settlement: Settlement, error: ChargeRefused, delivered: boolean): Promise<boolean> {
+    const { ledger, metrics, log } = this.#options;
+    const fields = { generation_id: settlement.generationId };
+    try {
+      await ledger.deadLetter(settlement, error, delivered);
+    } catch (problem) {
+      log.error({ err: problem, ...fields }, 'a charge that the ledger refused could not be kept there');
+      return false;
+    }
+    metrics.chargeDeadLettered();
+    log.error({ err: error, ...fields }, 'the ledger refused a charge: it is in dead_letters, and not charged');
+    return true;
+  }
+
   /** Sends a charge that waits. `delivered`: no response waits for it. Never rejects. */
   async #send(settlement: AnySettlement, delivered: boolean): Promise<Sent> {
-    const end = await this.#committer.commit(settlement, delivered);
+    const end = await this.#commit(settlement, delivered);
     if (end.kind === 'unavailable') return end;
-    if (end.kind !== 'charged') {
+    if (end.kind === 'taken_over' || end.kind === 'refused') {
       try {
-        if (delivered) await this.#options.holds.release(settlement);
         if (delivered) await this.#giveUp(settlement, end.kind);
-        else if (end.kind === 'taken_over') await this.#committer.lose(settlement);
+        else if (end.kind === 'taken_over') await this.#addLoss(settlement);
       } catch (error) {
         if (delivered) return { kind: 'unavailable', error };
         this.#options.log.warn({ err: error }, 'a loss could not be written');
@@ -184,12 +230,22 @@ export class DurableCharges {
   /** Records a charge that is not made although its response was delivered. */
   async #giveUp(settlement: AnySettlement, outcome: 'taken_over' | 'refused'): Promise<void> {
     if (outcome === 'taken_over') {
-      await this.#committer.lose(settlement);
+      await this.#addLoss(settlement);
       const { generationId } = settlement;
       this.#options.log.warn({ generation_id: generationId }, 'another attempt took over: this one is not charged');
     }
     // If a response was taken over while it waited, its handler has recorded the attempt.
     if (!isClaimed(settlement) || settlement.claim.takenOver !== true) this.#options.uncharged(settlement);
+  }
+
+  /**
+   * Records a loss: the provider bills a response whose idempotency key another request has taken
+   * over. Rejects with StoreUnavailable.
+   */
+  async #addLoss(settlement: Settlement): Promise<void> {
+    const { generationId, organizationId, model, provider } = settlement;
+    const loss = { reason: 'taken_over', amountNanoUsd: dueNanoUsd(settlement) } as const;
+    await this.#options.ledger.lose({ generationId, organizationId, model, provider, ...loss });
   }
 
   /** Appends a charge that was made, in case the ledger goes back in time. */

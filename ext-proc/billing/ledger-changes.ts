@@ -3,9 +3,9 @@ import type { Log } from '#core/log/log.ts';
 import { ChargeRefused, type Ledger, type Settlement } from '#database/ledger/ledger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { allOnceSettled } from './all-once-settled.ts';
-import { tokensOf } from './charge-committer.ts';
 import type { ChargeLog } from './charge-log/charge-log.ts';
 import type { HoldKeeper } from './hold-keeper.ts';
+import { tokensOf } from './settlement-of.ts';
 
 export interface LedgerChangesOptions {
   readonly ledger: Pick<Ledger, 'charge' | 'currentEpoch' | 'chargedAmong' | 'renewEpochAfter'>;

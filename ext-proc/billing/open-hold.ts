@@ -2,22 +2,30 @@ import type { Target } from '#core/config/gateway-config.ts';
 import { type Refusal, refuse } from '#core/errors/refusal.ts';
 import { usdNumber } from '#core/money.ts';
 import { present } from '#core/present.ts';
+import type { ServedUsage } from '#core/pricing.ts';
 import { tierIn, tierWord } from '#core/service-tiers.ts';
 import type { ProviderAttempts } from '#database/costs/provider-attempts.ts';
-import { dueNanoUsd } from '#database/ledger/ledger.ts';
+import { dueNanoUsd, type Settlement } from '#database/ledger/ledger.ts';
 import type { UnchargedAttempt } from '../hold/attempt.ts';
-import type { MeteredUsage, OutputSoFar, ProviderOutput, SentPrompt } from '../hold/delivery-hold.ts';
+import type { DeliveryHold, MeteredUsage, OutputSoFar, ProviderOutput, SentPrompt } from '../hold/delivery-hold.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { RequestTrace } from '../telemetry/request-trace.ts';
-import { attemptDueNanoUsd } from './attempt-amounts.ts';
-import type { BillableHold, HoldTerms } from './billable-hold.ts';
-import type { AskedTarget } from './charge-log/intent.ts';
+import type { AskedTarget, Intent } from './charge-log/intent.ts';
 import type { LoggedRequest } from './charge-log/live-intents.ts';
 import type { DurableCharges } from './durable-charges.ts';
 import type { HoldKeeper } from './hold-keeper.ts';
+import type { IdempotencyClaim } from './idempotency/claims.ts';
 import { keyInFlight } from './idempotency/idempotency-key.ts';
-import { settlementOf } from './settlement-of.ts';
+import { attemptDueNanoUsd, settlementOf } from './settlement-of.ts';
 import { providerAttempt } from './uncharged.ts';
+
+/** Facts of an admitted request that its charge needs. */
+export interface HoldTerms extends Intent {
+  /** The request ends within this time. */
+  readonly totalTimeoutMs: number;
+  /** Present if the request has an Idempotency-Key. */
+  readonly claim?: IdempotencyClaim;
+}
 
 /** Parts of the process that every hold uses. */
 export interface OpenHoldParts {
@@ -29,8 +37,8 @@ export interface OpenHoldParts {
   readonly ended: (hold: OpenHold) => void;
 }
 
-/** The hold of one request, which ends in one charge or one release. */
-export class OpenHold implements BillableHold {
+/** The hold of one request, from its admission to its one charge or one release. */
+export class OpenHold implements DeliveryHold {
   readonly #parts: OpenHoldParts;
   readonly #terms: HoldTerms;
   readonly #logged: LoggedRequest;
@@ -38,7 +46,7 @@ export class OpenHold implements BillableHold {
   /** A controller per hold costs 1 us; removing one of 3,000 shared listeners 16 us (measured). */
   readonly #end = new AbortController();
   #state: 'held' | 'charging' | 'charged' | 'released' = 'held';
-  #charged: ReturnType<BillableHold['charged']>;
+  #charged: Pick<Settlement, 'usage' | 'costNanoUsd' | 'providerCostNanoUsd'> | undefined;
   /** Target that was called last. */
   #asked: AskedTarget | undefined;
 
@@ -49,6 +57,10 @@ export class OpenHold implements BillableHold {
     this.#trace = trace;
   }
 
+  /**
+   * Aborts when the process ends or the hold no longer counts. The call of the provider is then
+   * cancelled, and its output is charged at once.
+   */
   get mustEnd(): AbortSignal {
     return this.#end.signal;
   }
@@ -58,12 +70,13 @@ export class OpenHold implements BillableHold {
     this.#end.abort();
   }
 
-  charged(): ReturnType<BillableHold['charged']> {
+  /** Charge for log and metrics. `undefined`: nothing is charged yet. */
+  get charged() {
     return this.#charged;
   }
 
-  costUsd(metered: Pick<MeteredUsage, 'usage' | 'serviceTier'>): number {
-    return usdNumber(attemptDueNanoUsd(this.#terms, this.#asked?.sentTier, metered));
+  costUsd(used: ServedUsage): number {
+    return usdNumber(attemptDueNanoUsd(this.#terms, this.#asked?.sentTier, used));
   }
 
   asked({ provider, model, costTable }: Target, { tier, promptTokens }: SentPrompt): void {

@@ -8,9 +8,8 @@ import { ChargeRefused, type ClaimedSettlement, type Settlement } from '#databas
 import { isClaimed } from '#database/ledger/settlement-json.ts';
 import { type MemoryChargeLog, memoryChargeLog } from '#test/fixtures/memory-charge-log.ts';
 import { PATIENCE_MS } from '#test/fixtures/patience.ts';
-import type { Sent } from './charge-committer.ts';
 import { settlement } from './settlement.fixture.ts';
-import { Shipper } from './shipper.ts';
+import { type Sent, Shipper } from './shipper.ts';
 
 const log = { info() {}, warn() {}, error() {} } as unknown as Log;
 const CHARGED: Sent = { kind: 'charged', ledgerEpoch: 'epoch' };

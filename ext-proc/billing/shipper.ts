@@ -2,10 +2,18 @@ import type { Clock } from '#core/clock.ts';
 import type { Log } from '#core/log/log.ts';
 import { backOffMs } from '#core/retry/back-off.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
-import type { AnySettlement, ClaimedSettlement } from '#database/ledger/ledger.ts';
+import type { AnySettlement, ChargeRefused, ClaimedSettlement } from '#database/ledger/ledger.ts';
 import { isClaimed } from '#database/ledger/settlement-json.ts';
-import type { Sent } from './charge-committer.ts';
 import type { ChargeLog } from './charge-log/charge-log.ts';
+
+/** Outcome of a charge that was sent to the ledger. `unavailable`: it has to be sent again. */
+export type Sent =
+  | { readonly kind: 'charged'; readonly ledgerEpoch: string }
+  /** Another request has the idempotency key: nothing was charged. */
+  | { readonly kind: 'taken_over' }
+  /** The ledger refuses it: it is a dead letter. */
+  | { readonly kind: 'refused'; readonly error: ChargeRefused }
+  | { readonly kind: 'unavailable'; readonly error: unknown };
 
 /** Outcome of a charge. `gone`: the disk lost it, and it is never made. */
 export type Shipped = Sent | { readonly kind: 'gone' };
@@ -38,6 +46,8 @@ const READ_WAITS_MS = 1_500;
 const BACK_OFF = { firstMs: 250, longestMs: 1_000 };
 /** Most charges in memory, about 30 MB. Further ones are read back from the log. */
 const MOST_KEPT = 20_000;
+
+const PROCESS_ENDS: Shipped = { kind: 'unavailable', error: new StoreUnavailable('the process ends') };
 
 interface Waiting {
   readonly generationId: string;
@@ -94,7 +104,7 @@ export class Shipper {
   shipOne(generationId: string): Promise<Shipped> {
     const one = this.#waiting.get(generationId);
     if (one === undefined) throw new Error(`no charge of ${generationId} waits`);
-    if (this.#waitsNoMore) return Promise.resolve(unavailable('the process ends'));
+    if (this.#waitsNoMore) return Promise.resolve(PROCESS_ENDS);
     one.delivered = false;
     const ended = this.#endOf(one).finally(() => {
       one.delivered = true;
@@ -134,7 +144,6 @@ export class Shipper {
     return one !== undefined;
   }
 
-  /** Gives a charge up. */
   drop(generationId: string): void {
     const one = this.#waiting.get(generationId);
     if (one && this.#waiting.delete(generationId)) this.#sent.delete(one);
@@ -165,7 +174,7 @@ export class Shipper {
   /** Lets no response wait for a commit any more. The charges stay in the log. */
   waitNoMore(): void {
     this.#waitsNoMore = true;
-    for (const one of this.#waiting.values()) endWith(one, unavailable('the process ends'));
+    for (const one of this.#waiting.values()) endWith(one, PROCESS_ENDS);
   }
 
   /** Sends the waiting charges once more. Never rejects. */
@@ -217,7 +226,9 @@ export class Shipper {
   async #send(batch: readonly Waiting[]): Promise<void> {
     const { chargeLog, log } = this.#options;
     const sent = await Promise.all(batch.map(async (one) => [one.generationId, await this.#sendOne(one)] as const));
-    for (const [epoch, group] of Map.groupBy(sent.filter(isOver), ([, end]) => epochOf(end))) {
+    const over = sent.filter(([, { kind }]) => kind !== 'unavailable');
+    const epochOf = (end: Shipped) => (end.kind === 'charged' ? end.ledgerEpoch : undefined);
+    for (const [epoch, group] of Map.groupBy(over, ([, end]) => epochOf(end))) {
       const ids = group.map(([generationId]) => generationId);
       chargeLog.committed(ids, epoch);
     }
@@ -266,18 +277,6 @@ export class Shipper {
 
 function endWith(one: Waiting, end: Shipped): void {
   for (const ended of one.ends.splice(0)) ended(end);
-}
-
-function isOver([, end]: readonly [string, Shipped]): boolean {
-  return end.kind !== 'unavailable';
-}
-
-function epochOf(end: Shipped): string | undefined {
-  return end.kind === 'charged' ? end.ledgerEpoch : undefined;
-}
-
-function unavailable(why: string): Shipped {
-  return { kind: 'unavailable', error: new StoreUnavailable(why) };
 }
 
 function responseBytes(settlement: AnySettlement): number {

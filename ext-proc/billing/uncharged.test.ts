@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { flatTable, NO_PRICES } from '#core/pricing.ts';
 import type { UnchargedAttempt } from '../hold/attempt.ts';
-import type { HoldTerms } from './billable-hold.ts';
+import type { HoldTerms } from './open-hold.ts';
 import { settlement } from './settlement.fixture.ts';
 import { providerAttempt, unchargedSettlement } from './uncharged.ts';
 

@@ -3,8 +3,8 @@ import type { LossReason } from '#database/costs/losses.ts';
 import type { UnchargedAttemptRow, UnchargedReason } from '#database/costs/provider-attempts.ts';
 import type { Settlement } from '#database/ledger/ledger.ts';
 import type { UnchargedAttempt } from '../hold/attempt.ts';
-import { attemptDueNanoUsd, providerCostNanoUsd } from './attempt-amounts.ts';
 import type { Intent } from './charge-log/intent.ts';
+import { attemptDueNanoUsd, providerCostNanoUsd } from './settlement-of.ts';
 
 /**
  * The reason for each result of an attempt on which a provider worked

@@ -1,4 +1,4 @@
-import type { PriceTable, TokenSource, TokenUsage } from '#core/pricing.ts';
+import type { PriceTable, ServedUsage, TokenSource } from '#core/pricing.ts';
 import type { UnchargedAttemptRow } from '#database/costs/provider-attempts.ts';
 
 export interface Attempt {
@@ -29,11 +29,7 @@ export interface UnchargedAttempt
   readonly result: string;
   readonly work: ProviderWork;
   /** Tokens that the provider may bill for `some` work. */
-  readonly tokens?: {
-    readonly usage: TokenUsage;
-    readonly source: TokenSource;
-    readonly serviceTier?: string | undefined;
-  };
+  readonly tokens?: ServedUsage & { readonly source: TokenSource };
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { Target } from '#core/config/gateway-config.ts';
 import type { Refusal } from '#core/errors/refusal.ts';
-import type { TokenUsage } from '#core/pricing.ts';
+import type { ServedUsage, TokenUsage } from '#core/pricing.ts';
 import type { Attempt, UnchargedAttempt } from './attempt.ts';
 
 /** A hold as delivery sees it. It ends in a charge, or is released before the error is sent. */
@@ -15,7 +15,7 @@ export interface DeliveryHold {
    */
   outputEnded(metered: MeteredUsage): void;
   /** Computes the charge in USD for `usage.cost`. */
-  costUsd(metered: Pick<MeteredUsage, 'usage' | 'serviceTier'>): number;
+  costUsd(used: ServedUsage): number;
   /**
    * Charges the output, and resolves when the charge is durable (docs/design.md, "Invariants", 4).
    * `response`: the whole body, if it is to be stored for replay. Returns a refusal if nothing was
@@ -64,7 +64,7 @@ export interface OutputSoFar {
   readonly serviceTier?: string | undefined;
 }
 
-/** Outcome of a delivery, for log and metrics. The charge is `BillableHold.charged()`. */
+/** Outcome of a delivery, for log and metrics. The charge is `OpenHold.charged`. */
 export interface DeliveryOutcome {
   readonly status: number;
   /** Refusal that the client got as a response or as the final event. */

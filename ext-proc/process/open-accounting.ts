@@ -52,14 +52,18 @@ export async function openAccounting(options: OpenAccountingOptions) {
   });
   // This comes first: after a commit of a waiting charge, the newest commit of the log is one that
   // the ledger has.
-  await untilDone(() => accounting.catchUp(), 'charges that the ledger may lack cannot be made again yet', log);
+  await untilDone(
+    () => accounting.ledgerChanges.catchUp(),
+    'charges that the ledger may lack cannot be made again yet',
+    log,
+  );
   await untilDone(() => accounting.shipper.ship(), 'charges of a former process could not be made yet', log);
   await untilDone(() => accounting.recover(chargeLog.left), 'a crash is not settled yet', log);
   chargeLog.leftSettled();
   metrics.watchChargeLog({
     waiting: () => chargeLog.waiting().length,
     oldestMs: () => accounting.shipper.oldestMs(),
-    isFailing: () => chargeLog.isBehind(),
+    isFailing: () => chargeLog.isFailing(),
     freeBytes: () => freeBytesAt(folder),
     damagedFiles: () => countDamagedFiles(folder),
   });

@@ -4,8 +4,8 @@ import type { BoundTokens } from '#core/tokenizer.ts';
 import type { KeyStore } from '#database/keys/key-store.ts';
 import { apiKeyIn, authenticate, checkKey } from '../access/authenticate.ts';
 import type { Accounting } from '../billing/accounting.ts';
-import type { BillableHold } from '../billing/billable-hold.ts';
 import type { IdempotencyClaim } from '../billing/idempotency/claims.ts';
+import type { OpenHold } from '../billing/open-hold.ts';
 import { type ChatWithModel, chooseByCount } from '../chat/choose-model.ts';
 import type { DeliveryService } from '../delivery/delivery-service.ts';
 import { type AdmittedRequest, doorApiOf } from '../delivery/provider/admitted-request.ts';
@@ -147,7 +147,7 @@ async function deliverAdmitted(
   deps: ServingDeps,
   request: AuthorizedRequest,
   admitted: AdmittedRequest,
-  hold: BillableHold,
+  hold: OpenHold,
 ): Promise<EndpointResult> {
   const { metrics } = deps;
   const { stream } = admitted.chat;
@@ -164,12 +164,7 @@ async function deliverAdmitted(
   }
 }
 
-function note(
-  { metrics }: ServingDeps,
-  { notes }: AuthorizedRequest,
-  outcome: DeliveryOutcome,
-  hold: BillableHold,
-): void {
+function note({ metrics }: ServingDeps, { notes }: AuthorizedRequest, outcome: DeliveryOutcome, hold: OpenHold): void {
   metrics.attempts(outcome.attempts);
   const provider = outcome.attempts.at(-1)?.provider;
   if (provider !== undefined) notes.provider = provider;
@@ -177,7 +172,7 @@ function note(
   if (provider !== undefined && outcome.hasUnreadCache) metrics.cacheUnread(provider);
   notes.attempts = outcome.attempts.map(({ provider, result }) => `${provider}:${result}`);
   notes.clientGone = outcome.clientGone;
-  const charged = hold.charged();
+  const charged = hold.charged;
   if (charged !== undefined) {
     notes.costNanoUsd = charged.costNanoUsd;
     if (charged.providerCostNanoUsd !== undefined) notes.providerCostNanoUsd = charged.providerCostNanoUsd;

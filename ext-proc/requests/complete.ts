@@ -37,7 +37,7 @@ export async function complete(
   if (isRefusal(chosen)) return chosen;
   // The balance does not include charges that wait for PostgreSQL, and a charge that neither
   // PostgreSQL nor the log can store would be lost.
-  deps.accounting.sees(request.principal.account.ledgerEpoch);
+  deps.accounting.ledgerChanges.sees(request.principal.account.ledgerEpoch);
   if (deps.accounting.refusesBecause() !== undefined) return refuse('no_capacity');
   const admissible = { ...chosen, generationId: newId('gen', request.arrivedAtMs), ...(atDoor ? { atDoor } : {}) };
   const claimed = idempotencyKey === undefined ? undefined : { idempotencyKey, body: claimedBody(body, request.route) };

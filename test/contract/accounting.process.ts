@@ -4,11 +4,11 @@ import type { Log } from '#core/log/log.ts';
 import { flatTable, NO_PRICES, NO_USAGE } from '#core/pricing.ts';
 import type { Ledger } from '#database/ledger/ledger.ts';
 import { Accounting } from '#ext-proc/billing/accounting.ts';
-import type { BillableHold } from '#ext-proc/billing/billable-hold.ts';
 import { openLog } from '#ext-proc/billing/charge-log/charge-log.fixture.ts';
 import { watchLogRoom } from '#ext-proc/billing/charge-log/log-room.ts';
 import { HoldKeeper } from '#ext-proc/billing/hold-keeper.ts';
 import { Claims, type IdempotencyClaim } from '#ext-proc/billing/idempotency/claims.ts';
+import type { OpenHold } from '#ext-proc/billing/open-hold.ts';
 import type { ProviderOutput } from '#ext-proc/hold/delivery-hold.ts';
 import { MemoryLimitStore } from '#ext-proc/limits/memory/memory-limit-store.ts';
 import { createMetrics } from '#ext-proc/telemetry/metrics.ts';
@@ -59,7 +59,7 @@ export async function startAccounting({ store, customer, folder, durableIn, chan
     claims,
     chargeLog,
     heldNanoUsd: () => limits.heldNanoUsd(customer.organizationId, clock.nowMs()),
-    async open(claim?: IdempotencyClaim, generationId = newId('gen', clock.nowMs())): Promise<BillableHold> {
+    async open(claim?: IdempotencyClaim, generationId = newId('gen', clock.nowMs())): Promise<OpenHold> {
       const { organizationId, keyId } = customer;
       // A snapshot of the day before would be read again forever.
       const nowMs = clock.nowMs();

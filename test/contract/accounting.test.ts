@@ -8,8 +8,8 @@ import { newId } from '#core/ids.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
 import type { Ledger } from '#database/ledger/ledger.ts';
 import type { Accounting } from '#ext-proc/billing/accounting.ts';
-import type { BillableHold } from '#ext-proc/billing/billable-hold.ts';
 import type { Claims } from '#ext-proc/billing/idempotency/claims.ts';
+import type { OpenHold } from '#ext-proc/billing/open-hold.ts';
 import { leastOf } from '../fixtures/least-of.ts';
 import { addCustomer, type Customer, createDatabase, openStore, sql } from '../harness/database.ts';
 import { opened } from '../harness/opened.ts';
@@ -62,7 +62,7 @@ describe('accounting', () => {
   const claim = (claims: Claims, idempotencyKey: string, generationId: string, body = BODY) =>
     claims.claim({ organizationId: customer.organizationId, idempotencyKey, body, generationId, retentionMs: 60_000 });
 
-  async function openKeyed(idempotencyKey: string): Promise<BillableHold> {
+  async function openKeyed(idempotencyKey: string): Promise<OpenHold> {
     const generationId = newId('gen', clock.nowMs());
     const claimed = await claim(process.claims, idempotencyKey, generationId);
     if (claimed.kind !== 'claimed') throw new Error(`the key is ${claimed.kind}`);

@@ -4,10 +4,10 @@ import { flatTable, NO_PRICES } from '#core/pricing.ts';
 import type { AccountSnapshot } from '#core/principal.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
 import { Accounting, type AccountingOptions } from '#ext-proc/billing/accounting.ts';
-import type { BillableHold } from '#ext-proc/billing/billable-hold.ts';
 import { openLog } from '#ext-proc/billing/charge-log/charge-log.fixture.ts';
 import type { ChargeLog } from '#ext-proc/billing/charge-log/charge-log.ts';
 import { HoldKeeper } from '#ext-proc/billing/hold-keeper.ts';
+import type { OpenHold } from '#ext-proc/billing/open-hold.ts';
 import type { LimitStore } from '#ext-proc/limits/limit-store.ts';
 import { type Admission, admit } from '#ext-proc/requests/admit.ts';
 import { createMetrics } from '#ext-proc/telemetry/metrics.ts';
@@ -224,7 +224,7 @@ export class GatewayProcess implements Runner {
     }
   }
 
-  async #deliver(ask: Ask, admission: Admission, hold: BillableHold): Promise<void> {
+  async #deliver(ask: Ask, admission: Admission, hold: OpenHold): Promise<void> {
     const { scheduler, observer } = this.#options;
     observer.providerCalled(ask, admission);
     const cancelled = Promise.withResolvers<'cancelled'>();

@@ -7,8 +7,8 @@ import type { Log } from '#core/log/log.ts';
 import { flatTable, NO_PRICES, NO_USAGE } from '#core/pricing.ts';
 import type { Ledger } from '#database/ledger/ledger.ts';
 import { Accounting } from '#ext-proc/billing/accounting.ts';
-import type { BillableHold } from '#ext-proc/billing/billable-hold.ts';
 import { HoldKeeper } from '#ext-proc/billing/hold-keeper.ts';
+import type { OpenHold } from '#ext-proc/billing/open-hold.ts';
 import type { LimitStore } from '#ext-proc/limits/limit-store.ts';
 import { MemoryLimitStore } from '#ext-proc/limits/memory/memory-limit-store.ts';
 import type { AuthorizedRequest } from '#ext-proc/requests/authorized-request.ts';
@@ -61,7 +61,7 @@ async function play({ requests, delaysMs }: typeof SCENE extends fc.Arbitrary<in
   const processes = [0, 1].map(() => startProcess(ledger, limits));
   let spent = 0n;
   let open = 0n;
-  const going: BillableHold[] = [];
+  const going: OpenHold[] = [];
   for (const { process, tokens } of requests) {
     const hold = await openHold(processes[process], { memory, store });
     going.push(hold);

@@ -7,22 +7,19 @@ import { keepAside, type OnDamage, syncFolder } from './damaged-lines.ts';
 import { type FormerLog, readFormerLog } from './former-log.ts';
 import type { Intent, LeftIntent } from './intent.ts';
 import { endEntry, entriesOf } from './intent-entries.ts';
-import { KeptSegments } from './kept-segments.ts';
+import { type KeptSegment, KeptSegments } from './kept-segments.ts';
 import { LiveIntents, type LoggedRequest } from './live-intents.ts';
-import type { Commit } from './log-content.ts';
+import type { Commit, PlacedCharge } from './log-content.ts';
 import { chargeEntry, chargeIn, committedEntry, hasStoredResponse } from './log-entries.ts';
-import { committedElsewhere } from './log-reading.ts';
+import { committedInOtherEpochs } from './log-reading.ts';
 import { LogWriter } from './log-writer.ts';
-import { DISK, type Disk, type Place } from './segment.ts';
+import { DISK, type Disk } from './segment.ts';
 import { readAt, segmentFile } from './segment-files.ts';
 import { eachOrphan } from './worker-lock.ts';
 
-export interface WaitingCharge {
-  readonly generationId: string;
-  readonly organizationId: string;
-  /** Size of its line. */
-  readonly bytes: number;
-}
+type Waiting = PlacedCharge<KeptSegment>;
+
+export type WaitingCharge = Omit<Waiting, 'segment' | 'position'>;
 
 export interface ChargeLogOptions {
   readonly folder: string;
@@ -38,8 +35,6 @@ export interface ChargeLogOptions {
   /** Replaces the disk in tests. */
   readonly disk?: Disk;
 }
-
-type Waiting = WaitingCharge & Place;
 
 const SENT_AT_ONCE = 200;
 
@@ -182,7 +177,7 @@ export class ChargeLog {
       group = [];
     };
     try {
-      for await (const settlement of committedElsewhere(this.#segments.files(), epoch))
+      for await (const settlement of committedInOtherEpochs(this.#segments.files(), epoch))
         if (group.push(settlement) === SENT_AT_ONCE) await sendGroup();
       if (group.length > 0) await sendGroup();
     } catch (error) {
@@ -198,8 +193,8 @@ export class ChargeLog {
   }
 
   /** True while the disk fails. Requests go on without the log. */
-  isBehind(): boolean {
-    return this.#writer.isBehind;
+  isFailing(): boolean {
+    return this.#writer.isFailing;
   }
 
   async close(): Promise<void> {

@@ -37,7 +37,7 @@ describe('the charge log on a disk that fails', () => {
     Object.assign(disk, { failing: ['fdatasync'], failures: 1 });
     await log.append(charge('b'));
     await log.prove();
-    expect([idsIn(log), hears.failures.length, log.isBehind()]).toEqual([['a', 'b'], 1, false]);
+    expect([idsIn(log), hears.failures.length, log.isFailing()]).toEqual([['a', 'b'], 1, false]);
     expect(await contentOf(log)).toEqual([charge('a'), charge('b')]);
     const after = await open();
     expect(await contentOf(after)).toEqual([charge('a'), charge('b')]);
@@ -71,10 +71,10 @@ describe('the charge log on a disk that fails', () => {
     await expect(log.append(charge('b'))).rejects.toThrow('EIO');
     await expect(log.append(charge('b'))).rejects.toThrow('EIO');
     await expect(log.prove()).rejects.toThrow();
-    expect([idsIn(log), log.isBehind(), hears.failures.length]).toEqual([['a'], true, 1]);
+    expect([idsIn(log), log.isFailing(), hears.failures.length]).toEqual([['a'], true, 1]);
     Object.assign(disk, { failing: [] });
     await log.prove();
-    expect(log.isBehind()).toBe(false);
+    expect(log.isFailing()).toBe(false);
     expect([idsIn(await open()), hears.damage]).toEqual([['a'], []]);
     await log.append(charge('c'));
     expect(idsIn(await open())).toEqual(['a', 'c']);
@@ -155,10 +155,10 @@ describe('the charge log on a disk that fails', () => {
     await expect(log.append(charge('b'))).rejects.toThrow('EIO');
     await log.append(charge('c'));
     await expect(log.prove()).rejects.toThrow('cut off');
-    expect(log.isBehind()).toBe(true);
+    expect(log.isFailing()).toBe(true);
     Object.assign(uncut, { truncateSync });
     await log.prove();
-    expect([log.isBehind(), idsIn(await open())]).toEqual([false, ['a', 'c']]);
+    expect([log.isFailing(), idsIn(await open())]).toEqual([false, ['a', 'c']]);
   });
 
   it('reports the failure once, fails no request, and is complete again when the disk works', async () => {
@@ -170,9 +170,9 @@ describe('the charge log on a disk that fails', () => {
     request.settled();
     log.open(intent('gen-2')).asked(TARGET);
     await sleep(5);
-    expect([hears.failures.length, log.isBehind()]).toEqual([1, true]);
+    expect([hears.failures.length, log.isFailing()]).toEqual([1, true]);
     mkdirSync(folder);
-    await expect.poll(() => log.isBehind()).toBe(false);
+    await expect.poll(() => log.isFailing()).toBe(false);
     expect((await open()).left.map(({ generationId }) => generationId)).toEqual(['gen-2']);
     expect(hears.failures).toHaveLength(1);
   });

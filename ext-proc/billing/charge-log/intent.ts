@@ -1,5 +1,5 @@
 import type { DoorApi } from '#core/config/apis.ts';
-import type { ListedTerms, PriceTable, TokenUsage } from '#core/pricing.ts';
+import type { ListedTerms, PriceTable, ServedUsage } from '#core/pricing.ts';
 import type { Settlement } from '#database/ledger/ledger.ts';
 import type { MeteredUsage } from '../../hold/delivery-hold.ts';
 
@@ -41,12 +41,6 @@ export interface Asked extends AskedTarget {
   readonly askedAtMs: number;
 }
 
-/** Usage that the provider of a stream has reported. */
-export interface ReportedUsage {
-  readonly usage: TokenUsage;
-  readonly serviceTier?: string | undefined;
-}
-
 /** Request that a former process neither charged nor released. */
 export interface LeftIntent extends Intent {
   readonly asked: Asked;
@@ -61,7 +55,7 @@ export interface Delivered {
   readonly firstAtMs: number;
   readonly lastAtMs: number;
   /** Usage that the provider has reported so far. */
-  readonly reported?: ReportedUsage;
+  readonly reported?: ServedUsage;
   /** The stream has ended, and is about to be charged. */
   readonly ended?: MeteredUsage;
 }

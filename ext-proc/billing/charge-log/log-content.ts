@@ -2,15 +2,13 @@ import type { CheckedLine } from './checked-lines.ts';
 import type { LeftIntent } from './intent.ts';
 import { type IntentEntry, leftIntent } from './intent-entries.ts';
 import { entriesInHead, kindOf } from './log-entries.ts';
+import type { Place } from './segment.ts';
 import type { SegmentFile } from './segment-files.ts';
 
-export interface PlacedCharge<S extends SegmentFile> {
+/** Where a charge was written. */
+export interface PlacedCharge<S extends SegmentFile> extends Place<S> {
   readonly generationId: string;
   readonly organizationId: string;
-  readonly segment: S;
-  readonly position: number;
-  /** Size of its line. */
-  readonly bytes: number;
 }
 
 export interface Commit {

@@ -34,19 +34,22 @@ export async function* chargesOfOtherEpochs(
   workerIndex: number,
   epoch: string,
 ): AsyncGenerator<Settlement> {
-  yield* committedElsewhere(await segmentsOf(folder, workerIndex), epoch);
+  yield* committedInOtherEpochs(await segmentsOf(folder, workerIndex), epoch);
 }
 
 /** Charges in these segments that were last committed in another epoch, without their claims. */
-export async function* committedElsewhere(segments: readonly SegmentFile[], epoch: string): AsyncGenerator<Settlement> {
+export async function* committedInOtherEpochs(
+  segments: readonly SegmentFile[],
+  epoch: string,
+): AsyncGenerator<Settlement> {
   const content = new LogContent();
   for (const segment of segments) for (const line of (await readSegment(segment)).lines) content.take(segment, line);
-  const elsewhere = new Set([...content.committed].flatMap(([id, of]) => (of === epoch ? [] : [id])));
+  const inOtherEpochs = new Set([...content.committed].flatMap(([id, of]) => (of === epoch ? [] : [id])));
   for (const segment of segments) {
     for (const { text } of (await readSegment(segment)).lines) {
       const charge = chargeIn(text);
       // A charge may have been written twice.
-      if (charge && elsewhere.delete(charge.generationId)) yield withoutClaim(charge);
+      if (charge && inOtherEpochs.delete(charge.generationId)) yield withoutClaim(charge);
     }
   }
 }

@@ -35,11 +35,11 @@ export class LogWriter {
   readonly #options: LogWriterOptions;
   #lines: LogLine[] = [];
   /** Notes that no segment has. The next segment begins with all of them. */
-  #owed: LogLine[] = [];
+  #unwrittenNotes: LogLine[] = [];
   #flushing = false;
   /** Absent before the first write, and after a failure. */
   #segment: Segment | undefined;
-  #behind = false;
+  #isFailing = false;
   #retry: NodeJS.Timeout | undefined;
   /** Segments that may still have lines whose writing was reported as failed. */
   readonly #uncut = new Set<Segment>();
@@ -49,14 +49,14 @@ export class LogWriter {
   }
 
   /** True while the disk fails. */
-  get isBehind(): boolean {
-    return this.#behind;
+  get isFailing(): boolean {
+    return this.#isFailing;
   }
 
   /** Adds an entry that survives a crash of the process, but not of the machine. */
   add(entry: string): void {
     // Not needed: the next segment begins with the live requests.
-    if (this.#behind && this.#segment === undefined) return;
+    if (this.#isFailing && this.#segment === undefined) return;
     this.#lines.push({ line: checkedLine(entry) });
     this.#flushSoon();
   }
@@ -64,7 +64,7 @@ export class LogWriter {
   /** Adds an entry that must not be lost. If the disk fails, it is written again later. */
   note(entry: string): void {
     const note: LogLine = { line: checkedLine(entry), isNote: true };
-    if (this.#behind && this.#segment === undefined) this.#owed.push(note);
+    if (this.#isFailing && this.#segment === undefined) this.#unwrittenNotes.push(note);
     else {
       this.#lines.push(note);
       this.#flushSoon();
@@ -87,13 +87,13 @@ export class LogWriter {
     this.#cut();
     if (this.#uncut.size > 0) throw new Error('a charge that was not taken cannot be cut off');
     await this.addDurably(committedEntry([], undefined));
-    this.#behind = false;
+    this.#isFailing = false;
   }
 
   /** Resolves when every note is written. Rejects if the disk fails. */
   async writeNotes(): Promise<void> {
     this.flush();
-    if (this.#owed.length > 0) await this.prove();
+    if (this.#unwrittenNotes.length > 0) await this.prove();
   }
 
   /** Writes the added entries. */
@@ -111,7 +111,7 @@ export class LogWriter {
   /** Resolves when every added entry is durable or was rejected. */
   async close(): Promise<void> {
     this.flush();
-    if (this.#segment || this.#owed.length > 0) await this.prove().catch(() => undefined);
+    if (this.#segment || this.#unwrittenNotes.length > 0) await this.prove().catch(() => undefined);
     clearTimeout(this.#retry);
     this.#segment?.end();
     this.#segment = undefined;
@@ -132,7 +132,7 @@ export class LogWriter {
       this.#segment = this.#current();
     } catch (error) {
       this.#failed(error);
-      this.#owed.push(...lines.filter(({ isNote }) => isNote));
+      this.#unwrittenNotes.push(...lines.filter(({ isNote }) => isNote));
       for (const { wait } of lines) wait?.reject(error);
       return;
     }
@@ -163,8 +163,8 @@ export class LogWriter {
     this.#cut();
     const next = new Segment(nextFile(), disk, nowMs, (segment, lines, error) => this.#retire(segment, lines, error));
     try {
-      next.write([{ line: checkedLine(headEntry(liveEntries())) }, ...this.#owed], nowMs);
-      this.#owed = [];
+      next.write([{ line: checkedLine(headEntry(liveEntries())) }, ...this.#unwrittenNotes], nowMs);
+      this.#unwrittenNotes = [];
     } catch (error) {
       next.remove();
       throw error;
@@ -180,7 +180,7 @@ export class LogWriter {
     this.#failed(error);
     const again: LogLine[] = [];
     for (const one of lines) {
-      if (one.isNote) (this.#segment ? again : this.#owed).push(one);
+      if (one.isNote) (this.#segment ? again : this.#unwrittenNotes).push(one);
       else if (one.wait?.hasFailed) one.wait.reject(error);
       else if (one.wait) {
         one.wait.hasFailed = true;
@@ -196,11 +196,11 @@ export class LogWriter {
   }
 
   #failed(error: unknown): void {
-    if (!this.#behind) this.#options.onFailure(error);
-    this.#behind = true;
+    if (!this.#isFailing) this.#options.onFailure(error);
+    this.#isFailing = true;
     this.#retry ??= setTimeout(() => {
       this.#retry = undefined;
-      if (this.#behind) this.prove().catch((problem: unknown) => this.#failed(problem));
+      if (this.#isFailing) this.prove().catch((problem: unknown) => this.#failed(problem));
     }, RETRY_MS).unref();
   }
 }

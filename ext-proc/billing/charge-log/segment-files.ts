@@ -27,7 +27,15 @@ export async function segmentsOf(folder: string, workerIndex: number): Promise<S
 
 /** Reads a segment of a few MiB, changing nothing. No lines: its process removed the file. */
 export async function readSegment({ path }: SegmentFile) {
-  return linesIn(await contentOf(path));
+  const content = await readFile(path).catch(emptyIfRemoved);
+  const lines: CheckedLine[] = [];
+  const damaged: Buffer[] = [];
+  const take = (line: CheckedLine): void => {
+    if (kindOf(line.text)) lines.push(line);
+    else damaged.push(content.subarray(line.position, line.position + line.bytes));
+  };
+  eachLine(content, take, (line) => damaged.push(line));
+  return { lines, damaged };
 }
 
 /** Reads a segment that no process writes, and moves its damaged lines aside. */
@@ -72,22 +80,7 @@ export async function readAt(
   }
 }
 
-async function contentOf(path: string): Promise<Buffer> {
-  try {
-    return await readFile(path);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-    return Buffer.alloc(0);
-  }
-}
-
-function linesIn(content: Buffer) {
-  const lines: CheckedLine[] = [];
-  const damaged: Buffer[] = [];
-  const take = (line: CheckedLine): void => {
-    if (kindOf(line.text)) lines.push(line);
-    else damaged.push(content.subarray(line.position, line.position + line.bytes));
-  };
-  eachLine(content, take, (line) => damaged.push(line));
-  return { lines, damaged };
+function emptyIfRemoved(error: NodeJS.ErrnoException): Buffer {
+  if (error.code !== 'ENOENT') throw error;
+  return Buffer.alloc(0);
 }

@@ -24,8 +24,8 @@ export const DISK: Disk = {
 };
 
 /** Where an entry was written. */
-export interface Place {
-  readonly segment: KeptSegment;
+export interface Place<S extends SegmentFile = KeptSegment> {
+  readonly segment: S;
   readonly position: number;
   /** Size of its line, without the line feed. */
   readonly bytes: number;
