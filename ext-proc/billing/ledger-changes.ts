@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '#core/log/log.ts';
+import { keepDoing } from '#core/retry/keep-doing.ts';
 import { ChargeRefused, type Ledger, type Settlement } from '#database/ledger/ledger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { allOnceSettled } from './all-once-settled.ts';
@@ -29,13 +30,19 @@ const RETRY_MS = 500;
 export class LedgerChanges {
   readonly #options: LedgerChangesOptions;
   readonly #closing = new AbortController();
-  readonly #timer: NodeJS.Timeout;
+  readonly #stopLooking: () => void;
   #known: string | undefined;
   #following: Promise<void> | undefined;
 
   constructor(options: LedgerChangesOptions) {
     this.#options = options;
-    this.#timer = setInterval(() => this.#look(), LOOK_EVERY_MS).unref();
+    this.#stopLooking = keepDoing(
+      LOOK_EVERY_MS,
+      async () => this.sees(await options.ledger.currentEpoch()),
+      // An unavailable database is reported by the parts that need it.
+      () => undefined,
+      'after a pause',
+    );
   }
 
   sees(epoch: string): void {
@@ -71,17 +78,8 @@ export class LedgerChanges {
 
   async close(): Promise<void> {
     this.#closing.abort();
-    clearInterval(this.#timer);
+    this.#stopLooking();
     await this.#following;
-  }
-
-  #look(): void {
-    // An unavailable database is reported by the parts that need it.
-    if (this.#known === undefined) return;
-    this.#options.ledger.currentEpoch().then(
-      (epoch) => this.sees(epoch),
-      () => undefined,
-    );
   }
 
   /** Catches up with the epoch in the ledger: a noted epoch may be older than the known one. */

@@ -1,4 +1,5 @@
 import type { Log } from '#core/log/log.ts';
+import { keepDoing } from '#core/retry/keep-doing.ts';
 import type { Claim, ClaimRequest, ClaimResult, IdempotencyStore } from '#database/idempotency/idempotency-store.ts';
 import type { ChargeMirror } from '../../limits/charge-mirror.ts';
 import { type RequestSeal, requestSeal } from './sealed-response.ts';
@@ -55,12 +56,23 @@ export class Claims {
   readonly #options: ClaimsOptions;
   /** By organization and key. */
   readonly #live = new Map<string, LiveClaim>();
-  readonly #timer: NodeJS.Timeout;
-  #renewing = false;
+  /** Ends renewals. */
+  readonly close: () => void;
 
   constructor(options: ClaimsOptions) {
     this.#options = options;
-    this.#timer = setInterval(() => void this.#renewAll(), options.renewEveryMs).unref();
+    this.close = keepDoing(
+      options.renewEveryMs,
+      () => this.#renewAll(),
+      // If another request takes over such a key, the ledger refuses this charge. Nothing else is
+      // lost.
+      (error) =>
+        options.log.warn(
+          { err: error, claims: this.#live.size },
+          'the leases of idempotency keys could not be renewed',
+        ),
+      'after a pause',
+    );
   }
 
   /** Claims a key. Rejects with StoreUnavailable. */
@@ -83,10 +95,6 @@ export class Claims {
       default:
         return result;
     }
-  }
-
-  close(): void {
-    clearInterval(this.#timer);
   }
 
   /**
@@ -140,20 +148,10 @@ export class Claims {
   }
 
   async #renewAll(): Promise<void> {
-    const { store, leaseMs, log } = this.#options;
-    if (this.#renewing || this.#live.size === 0) return;
-    this.#renewing = true;
-    try {
-      const all = [...this.#live.values()];
-      for (let i = 0; i < all.length; i += RENEWED_AT_ONCE)
-        await store.renew(all.slice(i, i + RENEWED_AT_ONCE), leaseMs);
-    } catch (error) {
-      // If another request takes over such a key, the ledger refuses this charge. Nothing else is
-      // lost.
-      log.warn({ err: error, claims: this.#live.size }, 'the leases of idempotency keys could not be renewed');
-    } finally {
-      this.#renewing = false;
-    }
+    const { store, leaseMs } = this.#options;
+    const all = [...this.#live.values()];
+    for (let at = 0; at < all.length; at += RENEWED_AT_ONCE)
+      await store.renew(all.slice(at, at + RENEWED_AT_ONCE), leaseMs);
   }
 }
 
