@@ -3,7 +3,7 @@ import type { ProviderAttempts } from '#database/costs/provider-attempts.ts';
 import type { IdempotencyStore } from '#database/idempotency/idempotency-store.ts';
 import type { RequestTrace } from '../telemetry/request-trace.ts';
 import type { ChargeLog } from './charge-log/charge-log.ts';
-import type { LeftIntent } from './charge-log/intent.ts';
+import type { UnsettledIntent } from './charge-log/intent.ts';
 import { DurableCharges, type DurableChargesOptions } from './durable-charges.ts';
 import type { HoldKeeper, HoldOwner } from './hold-keeper.ts';
 import { LedgerChanges } from './ledger-changes.ts';
@@ -33,7 +33,7 @@ export class Accounting {
   /** Repeats recent charges that the ledger lacks. */
   readonly ledgerChanges: LedgerChanges;
   /** Settles what a former process left. Repeating it is safe. Rejects with StoreUnavailable. */
-  readonly recover: (left: readonly LeftIntent[]) => Promise<void>;
+  readonly recover: (intents: readonly UnsettledIntent[]) => Promise<void>;
   readonly #options: AccountingOptions;
   readonly #charges: DurableCharges;
   readonly #holdParts: OpenHoldParts;
@@ -49,7 +49,7 @@ export class Accounting {
     this.#options = options;
     this.#charges = charges;
     this.shipper = charges.shipper;
-    this.recover = createRecovery({ ...options, charge: (settlement) => charges.late(settlement) });
+    this.recover = createRecovery({ ...options, charge: (settlement) => charges.chargeDelivered(settlement) });
     this.ledgerChanges = new LedgerChanges(options);
     this.#holdParts = {
       ...{ charges, attempts, holds, metrics },

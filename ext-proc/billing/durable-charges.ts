@@ -25,7 +25,7 @@ import { LONG_WAIT_MS, type Sent, Shipper, type ShipperOptions } from './shipper
 export type ChargeOutcome = 'charged' | 'logged' | 'taken_over' | 'lost';
 
 /** Outcome of a late charge. `refused`: the ledger refused it, and it is a dead letter. */
-export type LateOutcome = 'charged' | 'taken_over' | 'refused';
+export type DeliveredOutcome = 'charged' | 'taken_over' | 'refused';
 
 export interface DurableChargesOptions extends Pick<ShipperOptions, 'clock' | 'after'> {
   readonly ledger: Ledger;
@@ -89,7 +89,7 @@ export class DurableCharges {
   }
 
   /** Charges what another process delivered. Rejects if the charge has to be retried. */
-  async late(settlement: AnySettlement): Promise<LateOutcome> {
+  async chargeDelivered(settlement: AnySettlement): Promise<DeliveredOutcome> {
     const end = await this.#commit(settlement, true);
     if (end.kind === 'unavailable') throw end.error;
     if (end.kind === 'charged') await this.#appendCommitted(settlement, end.ledgerEpoch);
@@ -223,7 +223,7 @@ export class DurableCharges {
 
   /** Makes a charge that waits in another process. Rejects if it has to be retried. */
   async #chargeOther(settlement: AnySettlement): Promise<void> {
-    const outcome = await this.late(settlement);
+    const outcome = await this.chargeDelivered(settlement);
     if (outcome !== 'charged') await this.#giveUp(settlement, outcome);
   }
 

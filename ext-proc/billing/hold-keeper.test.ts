@@ -88,17 +88,17 @@ describe('keeping leases', () => {
     expect(renewals).toHaveLength(1);
   });
 
-  it('reports holds that cannot be renewed after distrust began, and no others', async () => {
+  it('reports holds that cannot be renewed after a newer fence was read, and no others', async () => {
     keeper.keep(hold);
     await pass(1_000);
-    keeper.distrust(nowMs);
+    keeper.onNewerFence(nowMs);
     await pass(20_000);
     expect(problems).toEqual([]);
     keeper.keep(other);
     answer = async () => ({ ...WELL, failed: [{ holdIds: ['other'], error: new Error('fenced off') }] });
     await pass(20_000);
     problems = [];
-    keeper.distrust(nowMs - 5_000);
+    keeper.onNewerFence(nowMs - 5_000);
     await pass(3_000);
     expect(problems).toEqual([]);
     await pass(1_500);

@@ -11,7 +11,7 @@ export interface HoldKeeperOptions {
   readonly limits: Pick<LimitStore, 'renew' | 'release'>;
   readonly clock: Clock;
   readonly renewEveryMs: number;
-  /** After distrust begins, every hold must be renewed within this time. */
+  /** After a newer fence was read, every hold must be renewed within this time. */
   readonly renewWithinMs: number;
   readonly onProblem: (problem: HoldProblem) => void;
   readonly log: Log;
@@ -50,10 +50,10 @@ export class HoldKeeper {
   /** Holds whose last renewal failed. Only these are retried early. */
   #failedRenewals: ReadonlySet<string> = new Set();
   #renewing = false;
-  /** Holds without a renewal since the moment of distrust. */
-  #stranded = new Set<string>();
-  #distrustedAtMs = 0;
-  #distrusts = 0;
+  /** Holds without a renewal since the newest fence was read. Late, they are stranded. */
+  #unrenewed = new Set<string>();
+  #fencedAtMs = 0;
+  #fences = 0;
   #renewedAtMs = Number.NEGATIVE_INFINITY;
   readonly #timer: NodeJS.Timeout;
   /** Releases to retry by hold id, because a hold without a release keeps its money. */
@@ -106,14 +106,14 @@ export class HoldKeeper {
   }
 
   /**
-   * Distrusts renewals since this moment (monotonic clock), because a newer fence was read: they
-   * may have reached a former master. A hold that cannot be renewed at the new master within
+   * Notes that a newer fence was read at this moment (monotonic clock). Renewals before it may have
+   * reached a former master. A hold that cannot be renewed at the new master within
    * `renewWithinMs` is unknown there, and its request has to end.
    */
-  distrust(sinceMs: number): void {
-    this.#distrusts += 1;
-    this.#distrustedAtMs = this.#stranded.size > 0 ? Math.min(this.#distrustedAtMs, sinceMs) : sinceMs;
-    this.#stranded = new Set(this.#live.keys());
+  onNewerFence(sinceMs: number): void {
+    this.#fences += 1;
+    this.#fencedAtMs = this.#unrenewed.size > 0 ? Math.min(this.#fencedAtMs, sinceMs) : sinceMs;
+    this.#unrenewed = new Set(this.#live.keys());
     this.#renewedAtMs = Number.NEGATIVE_INFINITY;
   }
 
@@ -129,7 +129,7 @@ export class HoldKeeper {
     if (this.#failedReleases.size > 0) void this.#retryReleases();
     const { clock, renewEveryMs, renewWithinMs } = this.#options;
     const nowMs = clock.monotonicMs();
-    if (this.#stranded.size > 0 && nowMs >= this.#distrustedAtMs + renewWithinMs) this.#endStranded();
+    if (this.#unrenewed.size > 0 && nowMs >= this.#fencedAtMs + renewWithinMs) this.#endStranded();
     if (this.#renewing || this.#live.size === 0) return;
     const all = nowMs >= this.#renewedAtMs + renewEveryMs;
     if (all) this.#renewedAtMs = nowMs;
@@ -138,15 +138,15 @@ export class HoldKeeper {
   }
 
   #endStranded(): void {
-    const holds = [...this.#stranded].filter((holdId) => this.#live.has(holdId)).length;
-    this.#stranded = new Set();
+    const holds = [...this.#unrenewed].filter((holdId) => this.#live.has(holdId)).length;
+    this.#unrenewed = new Set();
     if (holds > 0) this.#options.onProblem({ kind: 'stranded', holds });
   }
 
   async #renew(holds: readonly Hold[]): Promise<void> {
     const { limits, clock } = this.#options;
     this.#renewing = true;
-    const distrustsBefore = this.#distrusts;
+    const fencesBefore = this.#fences;
     const renewal = await limits.renew(holds, clock.nowMs()).catch((error: unknown) => ({
       takenBack: [],
       exposed: [],
@@ -154,9 +154,9 @@ export class HoldKeeper {
     }));
     this.#renewing = false;
     this.#noteFailed(renewal);
-    // If distrust began meanwhile, this renewal may have reached the former master.
-    if (this.#distrusts === distrustsBefore)
-      for (const { holdId } of holds) if (!this.#failedRenewals.has(holdId)) this.#stranded.delete(holdId);
+    // If a newer fence was read meanwhile, this renewal may have reached the former master.
+    if (this.#fences === fencesBefore)
+      for (const { holdId } of holds) if (!this.#failedRenewals.has(holdId)) this.#unrenewed.delete(holdId);
     const exposed = renewal.exposed.filter((holdId) => this.#live.has(holdId)).length;
     if (exposed > 0) this.#options.onProblem({ kind: 'exposed', holds: exposed });
     const ended = new Set(renewal.takenBack.filter((holdId) => !this.#live.has(holdId)));

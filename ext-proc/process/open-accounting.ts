@@ -37,7 +37,7 @@ export async function openAccounting(options: OpenAccountingOptions) {
   const { database, limits, mirror } = stores;
   const folder = paths.chargeLogDir;
   const holds = keepHolds(options, () => accounting.cut());
-  database.fences.onNewer((sinceMs) => holds.distrust(sinceMs));
+  database.fences.onNewer((sinceMs) => holds.onNewerFence(sinceMs));
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const lock = await lockWorker(folder, workerIndex);
   const chargeLog = await openOwnLog(options);
@@ -58,8 +58,8 @@ export async function openAccounting(options: OpenAccountingOptions) {
     log,
   );
   await untilDone(() => accounting.shipper.ship(), 'charges of a former process could not be made yet', log);
-  await untilDone(() => accounting.recover(chargeLog.left), 'a crash is not settled yet', log);
-  chargeLog.leftSettled();
+  await untilDone(() => accounting.recover(chargeLog.unsettled), 'a crash is not settled yet', log);
+  chargeLog.unsettledEnded();
   metrics.watchChargeLog({
     waiting: () => chargeLog.waiting().length,
     oldestMs: () => accounting.shipper.oldestMs(),

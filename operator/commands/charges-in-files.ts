@@ -67,11 +67,11 @@ async function findIn({ dataDir, chargeLogDir }: RuntimePaths, pool: Pool): Prom
   const recent = new Set<string>();
   let damagedLines = await countDamagedLines(chargeLogDir);
   for (const index of await workersIn(chargeLogDir)) {
-    const { waiting: charges, left, damagedLines: damaged } = await readWorkerLog(chargeLogDir, index);
+    const { waiting: charges, unsettled: requests, damagedLines: damaged } = await readWorkerLog(chargeLogDir, index);
     damagedLines += damaged;
     for (const id of await missingAmong(charges, pool)) waiting.add(id);
-    const requests = left.map(({ generationId }) => generationId);
-    const unsettled = (await missingAmong(requests, pool)).filter((id) => !waiting.has(id));
+    const requestIds = requests.map(({ generationId }) => generationId);
+    const unsettled = (await missingAmong(requestIds, pool)).filter((id) => !waiting.has(id));
     const lacking = await findRecent(chargeLogDir, index, pool);
     // Requests of a live process are in flight, and it repeats charges within a second. The lock is
     // tried only if needed, because a starting process may be about to take it.

@@ -8,7 +8,7 @@ import { flatTable, NO_PRICES, NO_USAGE } from '#core/pricing.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
 import type { UnchargedAttemptRow } from '#database/costs/provider-attempts.ts';
 import type { Ledger } from '#database/ledger/ledger.ts';
-import type { LeftIntent } from '#ext-proc/billing/charge-log/intent.ts';
+import type { UnsettledIntent } from '#ext-proc/billing/charge-log/intent.ts';
 import { DurableCharges } from '#ext-proc/billing/durable-charges.ts';
 import { createRecovery } from '#ext-proc/billing/recovery.ts';
 import type { Metrics } from '#ext-proc/telemetry/metrics.ts';
@@ -34,7 +34,7 @@ describe('recovery', () => {
     attempts = [];
   });
 
-  function chargeLeft(left: readonly LeftIntent[], changes: Partial<Ledger> = {}): Promise<void> {
+  function chargeLeft(left: readonly UnsettledIntent[], changes: Partial<Ledger> = {}): Promise<void> {
     const ledger = { ...db.store.ledger, ...changes };
     const room = { problem: () => undefined, failed: () => undefined };
     const metrics = { recovered() {}, settlementFailed() {}, chargeDeadLettered() {} } as unknown as Metrics;
@@ -56,12 +56,12 @@ describe('recovery', () => {
       ...parts,
       idempotency,
       attempts: kept,
-      charge: (charge) => charges.late(charge),
+      charge: (charge) => charges.chargeDelivered(charge),
     });
     return recover(left).finally(() => charges.close());
   }
 
-  function left(changes: Partial<LeftIntent> = {}): LeftIntent {
+  function left(changes: Partial<UnsettledIntent> = {}): UnsettledIntent {
     const { organizationId, keyId } = customer;
     return {
       ...{
@@ -80,20 +80,20 @@ describe('recovery', () => {
   }
 
   /** The recorded fields of the request. The prompt's estimate is in the usage instead. */
-  const recorded = ({ asked: { promptTokens: _, ...asked } }: LeftIntent) => asked;
+  const recorded = ({ asked: { promptTokens: _, ...asked } }: UnsettledIntent) => asked;
 
-  const generation = ({ generationId }: LeftIntent) =>
+  const generation = ({ generationId }: UnsettledIntent) =>
     db.store.ledger.findGeneration(customer.organizationId, generationId);
   const spent = async () => (await db.store.ledger.credits(customer.organizationId)).totalUsageNanoUsd;
 
-  async function claimed(intent: LeftIntent): Promise<LeftIntent> {
+  async function claimed(intent: UnsettledIntent): Promise<UnsettledIntent> {
     const claim = { keyHash: randomBytes(32), bodyHash: randomBytes(32) };
     const asked = { ...intent, ...claim, leaseMs: 1, retentionMs: 60_000 };
     expect(await db.store.idempotency.claim(asked)).toEqual({ kind: 'claimed' });
     return { ...intent, claim };
   }
 
-  async function claimAgain({ claim, organizationId }: LeftIntent) {
+  async function claimAgain({ claim, organizationId }: UnsettledIntent) {
     if (!claim) throw new Error('it has a claim');
     const generationId = newId('gen', Date.now());
     return db.store.idempotency.claim({ ...claim, organizationId, generationId, leaseMs: 1, retentionMs: 60_000 });
@@ -206,7 +206,7 @@ describe('recovery', () => {
     expect([await spent(), released, attempts]).toEqual([2_000n, [one.generationId], []]);
   });
 
-  it.each<[string, Partial<LeftIntent>]>([
+  it.each<[string, Partial<UnsettledIntent>]>([
     ['JSON', { streamed: false }],
     ['a stream that had not begun', {}],
   ])('charges nothing for %s, records the attempt and frees the key', async (_, changes) => {

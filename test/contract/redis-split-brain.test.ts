@@ -60,7 +60,7 @@ requirement(missingRedis, () => {
           if (kind === 'stranded') stranded.abort();
         },
       });
-      fences.onNewer((sinceMs) => holds.distrust(sinceMs));
+      fences.onNewer((sinceMs) => holds.onNewerFence(sinceMs));
       const started = { database, limits, holds, customer, stranded: stranded.signal };
       processes.push(started);
       return started;

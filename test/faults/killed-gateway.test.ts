@@ -113,8 +113,8 @@ async function generations({ stack }: Scene): Promise<ReadonlyMap<string, Genera
 }
 
 async function logged({ stack }: Scene): Promise<ReadonlyMap<string, number>> {
-  const { left } = await readWorkerLog(stack.paths.chargeLogDir, 0);
-  return new Map(left.map(({ generationId, delivered }) => [generationId, delivered?.tokens ?? 0]));
+  const { unsettled } = await readWorkerLog(stack.paths.chargeLogDir, 0);
+  return new Map(unsettled.map(({ generationId, delivered }) => [generationId, delivered?.tokens ?? 0]));
 }
 
 async function heldUsd({ client }: Scene): Promise<number> {

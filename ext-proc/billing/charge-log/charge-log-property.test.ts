@@ -242,7 +242,7 @@ class Model {
     }
     for (const id of waiting) expect((await this.log.read(id))?.generationId).toBe(id);
     this.#expectLeft(how);
-    this.log.leftSettled();
+    this.log.unsettledEnded();
     await new Promise(setImmediate);
     for (const id of [...this.#unknown].filter((one) => waiting.includes(one))) this.#taken.add(id);
     // What K was lost is told again.
@@ -252,7 +252,7 @@ class Model {
   }
 
   #expectLeft(how: Cut['kind'] | 'cut' | 'failed'): void {
-    const left = new Map(this.log.left.map((one) => [one.generationId, one.delivered?.tokens]));
+    const left = new Map(this.log.unsettled.map((one) => [one.generationId, one.delivered?.tokens]));
     const charged = new Set([...this.#taken, ...idsIn(this.log)]);
     if (how === 'killed') expect(left).toEqual(new Map([...this.#tokens].filter(([id]) => !charged.has(id))));
     for (const id of left.keys()) expect(charged, 'a charge ends its request').not.toContain(id);

@@ -252,10 +252,10 @@ describe('the charge log', () => {
       for (const one of [log, await open({ workerIndex: 1 })]) {
         expect(await contentOf(one)).toEqual(expect.arrayContaining([charge('a'), charge('c')]));
         expect(one.waiting()).toHaveLength(2);
-        expect(one.left.map(({ generationId }) => generationId).sort()).toEqual(['gen-1', 'gen-3']);
+        expect(one.unsettled.map(({ generationId }) => generationId).sort()).toEqual(['gen-1', 'gen-3']);
         expect(await sent(one, 'new')).toEqual([charge('b')]);
       }
-      log.leftSettled();
+      log.unsettledEnded();
       await sleep(5);
     });
 
@@ -265,11 +265,11 @@ describe('the charge log', () => {
       const log = await open();
       await log.append(charge('a'));
       const after = await open();
-      expect(after.left).toEqual([{ ...intent('gen-1'), asked: { ...TARGET, attempt: 1, askedAtMs: nowMs } }]);
-      after.leftSettled();
+      expect(after.unsettled).toEqual([{ ...intent('gen-1'), asked: { ...TARGET, attempt: 1, askedAtMs: nowMs } }]);
+      after.unsettledEnded();
       await sleep(5);
       const last = await open();
-      expect([idsIn(last), last.left]).toEqual([['a'], []]);
+      expect([idsIn(last), last.unsettled]).toEqual([['a'], []]);
     });
   });
 

@@ -5,7 +5,7 @@ import type { AnySettlement, Settlement } from '#database/ledger/ledger.ts';
 import { checkedText } from './checked-lines.ts';
 import { keepAside, type OnDamage, syncFolder } from './damaged-lines.ts';
 import { type FormerLog, readFormerLog } from './former-log.ts';
-import type { Intent, LeftIntent } from './intent.ts';
+import type { Intent, UnsettledIntent } from './intent.ts';
 import { endEntry, entriesOf } from './intent-entries.ts';
 import { type KeptSegment, KeptSegments } from './kept-segments.ts';
 import { LiveIntents, type LoggedRequest } from './live-intents.ts';
@@ -51,7 +51,8 @@ export class ChargeLog {
   /** The newest commits of the segments that were found at the start, and their ledger epochs. */
   readonly lastCommits: Commit[] = [];
   readonly #waiting = new Map<string, Waiting>();
-  #left: readonly LeftIntent[] = [];
+  /** Requests that former processes neither charged nor released. */
+  readonly unsettled: UnsettledIntent[] = [];
   /** Epochs in which kept charges were committed. */
   #epochs = new Set<string>();
   #lastNumber = 0;
@@ -66,7 +67,7 @@ export class ChargeLog {
     const log = new ChargeLog(options);
     const own = await readFormerLog(folder, workerIndex, clock, onDamage);
     log.#take(own);
-    log.#leave(own.left);
+    log.unsettled.push(...own.unsettled);
     await syncFolder(dirname(folder));
     await eachOrphan(folder, workerIndex, (index) =>
       log.#adopt(index).catch((error: unknown) => onNotAdopted(index, error)),
@@ -81,7 +82,7 @@ export class ChargeLog {
     this.#writer = new LogWriter({
       ...{ disk, clock, onFailure },
       nextFile: () => segmentFile(folder, workerIndex, ++this.#lastNumber),
-      liveEntries: () => [...this.#left.flatMap(entriesOf), ...this.#live.entries()],
+      liveEntries: () => [...this.unsettled.flatMap(entriesOf), ...this.#live.entries()],
       onBegun: (segment) => {
         this.#segments.add(segment);
         void this.#segments.tidy();
@@ -90,16 +91,9 @@ export class ChargeLog {
     this.#live = new LiveIntents(clock, (entry) => this.#writer.add(entry));
   }
 
-  /** Requests that former processes neither charged nor released. */
-  get left(): readonly LeftIntent[] {
-    return this.#left;
-  }
-
-  /** Empties `left`, because these requests are settled. */
-  leftSettled(): void {
-    const settled = this.#left;
-    this.#left = [];
-    for (const { generationId } of settled) this.#writer.add(endEntry(generationId));
+  /** Empties `unsettled`, because these requests are settled. */
+  unsettledEnded(): void {
+    for (const { generationId } of this.unsettled.splice(0)) this.#writer.add(endEntry(generationId));
   }
 
   /** Logs a request from its first call of a provider to its charge or release. */
@@ -203,7 +197,7 @@ export class ChargeLog {
     await this.#segments.tidy();
   }
 
-  /** Adds the segments and charges of a former log. `#leave` adds its requests. */
+  /** Adds the segments and charges of a former log, but not its requests. */
   #take({ content, segments, lastCommits }: FormerLog): void {
     this.#segments.add(...segments);
     this.#lastNumber = Math.max(this.#lastNumber, ...segments.map(({ number }) => number));
@@ -214,10 +208,6 @@ export class ChargeLog {
     for (const generationId of content.committed.keys()) this.#endWait(generationId);
   }
 
-  #leave(left: readonly LeftIntent[]): void {
-    this.#left = [...this.#left, ...left];
-  }
-
   /**
    * Adopts the log of a process that has ended. Its requests are written to this log before its
    * segments are renamed, so that a crash in between loses none.
@@ -225,11 +215,11 @@ export class ChargeLog {
   async #adopt(index: number): Promise<void> {
     const { folder, workerIndex, clock, onDamage, onAdopted } = this.#options;
     const former = await readFormerLog(folder, index, clock, onDamage);
-    const { segments, content, left } = former;
+    const { segments, content, unsettled } = former;
     if (segments.length === 0) return;
     let number = this.#lastNumber;
     this.#lastNumber += segments.length;
-    this.#leave(left);
+    this.unsettled.push(...unsettled);
     this.#writer.rotate();
     await this.#writer.prove();
     for (const segment of segments) {

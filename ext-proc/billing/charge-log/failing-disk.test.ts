@@ -41,7 +41,7 @@ describe('the charge log on a disk that fails', () => {
     expect(await contentOf(log)).toEqual([charge('a'), charge('b')]);
     const after = await open();
     expect(await contentOf(after)).toEqual([charge('a'), charge('b')]);
-    expect(after.left.map(({ generationId }) => generationId)).toEqual(['gen-1']);
+    expect(after.unsettled.map(({ generationId }) => generationId)).toEqual(['gen-1']);
   });
 
   it('writes very long lines of one turn in several writes, and shorter ones in one', async () => {
@@ -173,7 +173,7 @@ describe('the charge log on a disk that fails', () => {
     expect([hears.failures.length, log.isFailing()]).toEqual([1, true]);
     mkdirSync(folder);
     await expect.poll(() => log.isFailing()).toBe(false);
-    expect((await open()).left.map(({ generationId }) => generationId)).toEqual(['gen-2']);
+    expect((await open()).unsettled.map(({ generationId }) => generationId)).toEqual(['gen-2']);
     expect(hears.failures).toHaveLength(1);
   });
 
@@ -187,7 +187,7 @@ describe('the charge log on a disk that fails', () => {
     Object.assign(disk, { failing: [] });
     await log.prove();
     const after = await open();
-    expect([idsIn(after), after.left.map(({ generationId }) => generationId)]).toEqual([[], ['gen-1']]);
+    expect([idsIn(after), after.unsettled.map(({ generationId }) => generationId)]).toEqual([[], ['gen-1']]);
   });
 
   it('accepts appends again when a full disk has room', async () => {

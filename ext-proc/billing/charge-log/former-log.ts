@@ -23,10 +23,10 @@ export async function readFormerLog(folder: string, workerIndex: number, clock: 
     if (content.lastCommit) lastCommits.add(content.lastCommit);
   }
   const unreadable: Buffer[] = [];
-  const left = content.left((entry) => unreadable.push(entry));
+  const unsettled = content.unsettled((entry) => unreadable.push(entry));
   const last = segments.at(-1);
   if (last && unreadable.length > 0) onDamage(await keepAside(last.path, unreadable), unreadable.length);
-  return { content, left, segments, lastCommits };
+  return { content, unsettled, segments, lastCommits };
 }
 
 export type FormerLog = Awaited<ReturnType<typeof readFormerLog>>;

@@ -1,5 +1,5 @@
 import { type TableJson, tableIn, tableText } from '#core/price-table-text.ts';
-import type { Asked, Delivered, Intent, IntentClaim, LeftIntent } from './intent.ts';
+import type { Asked, Delivered, Intent, IntentClaim, UnsettledIntent } from './intent.ts';
 
 /**
  * First entry of a request, written when its first provider is called. Entries of requests are a
@@ -32,7 +32,7 @@ export function endEntry(generationId: string): string {
 }
 
 /** Entries that describe the current state of a request. */
-export function entriesOf({ asked, delivered, ...intent }: LeftIntent): string[] {
+export function entriesOf({ asked, delivered, ...intent }: UnsettledIntent): string[] {
   const entries = [askedEntry(intent, asked)];
   if (delivered) entries.push(deliveredEntry(intent.generationId, delivered));
   return entries;
@@ -45,11 +45,14 @@ export interface IntentEntry {
 }
 
 /** Decodes the entries of a request. Throws unless the first is an `askedEntry`. */
-export function leftIntent(generationId: string, [first, ...more]: readonly IntentEntry[]): LeftIntent {
-  let left = intentIn(generationId, JSON.parse(first?.rest ?? ''));
+export function unsettledIntent(generationId: string, [first, ...more]: readonly IntentEntry[]): UnsettledIntent {
+  let unsettled = intentIn(generationId, JSON.parse(first?.rest ?? ''));
   for (const { kind, rest } of more)
-    left = { ...left, ...(kind === 'T' ? { asked: askedIn(JSON.parse(rest)) } : { delivered: JSON.parse(rest) }) };
-  return left;
+    unsettled = {
+      ...unsettled,
+      ...(kind === 'T' ? { asked: askedIn(JSON.parse(rest)) } : { delivered: JSON.parse(rest) }),
+    };
+  return unsettled;
 }
 
 interface AskedJson extends Omit<Asked, 'costTable'> {
@@ -64,7 +67,7 @@ interface IntentJson extends Omit<Intent, 'generationId' | 'holdNanoUsd' | 'pric
   readonly asked: AskedJson;
 }
 
-function intentIn(generationId: string, { priceTable, ownTable, claim, ...json }: IntentJson): LeftIntent {
+function intentIn(generationId: string, { priceTable, ownTable, claim, ...json }: IntentJson): UnsettledIntent {
   return {
     ...{ ...json, generationId },
     ...{ holdNanoUsd: BigInt(json.holdNanoUsd), priceTable: tableIn(priceTable), asked: askedIn(json.asked) },

@@ -42,7 +42,7 @@ export interface Asked extends AskedTarget {
 }
 
 /** Request that a former process neither charged nor released. */
-export interface LeftIntent extends Intent {
+export interface UnsettledIntent extends Intent {
   readonly asked: Asked;
   /** Present if a part of the stream was delivered. */
   readonly delivered?: Delivered;

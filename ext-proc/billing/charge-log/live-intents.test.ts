@@ -9,7 +9,7 @@ import type { OutputSoFar } from '../../hold/delivery-hold.ts';
 import { charge, idsIn, openLog, playedDisk, told } from './charge-log.fixture.ts';
 import type { ChargeLog } from './charge-log.ts';
 import { intent, PRICES, TARGET } from './intent.fixture.ts';
-import type { Intent, LeftIntent } from './intent.ts';
+import type { Intent, UnsettledIntent } from './intent.ts';
 import { readWorkerLog } from './log-reading.ts';
 
 const USAGE = {
@@ -38,8 +38,8 @@ describe('requests in the charge log', () => {
     rmSync(folder, { recursive: true });
   });
 
-  const left = async (): Promise<readonly LeftIntent[]> => (await readWorkerLog(folder, 0)).left;
-  const idsLeft = async () => (await left()).map(({ generationId }) => generationId);
+  const unsettled = async (): Promise<readonly UnsettledIntent[]> => (await readWorkerLog(folder, 0)).unsettled;
+  const unsettledIds = async () => (await unsettled()).map(({ generationId }) => generationId);
   const ask = (generationId: string, changes: Partial<Intent> = {}, target = TARGET) => {
     const request = log.open(intent(generationId, changes));
     request.asked(target);
@@ -61,10 +61,10 @@ describe('requests in the charge log', () => {
     const charged = ask('gen-4');
     await log.append(charge('gen-4'));
     charged.settled();
-    expect(await left()).toEqual([{ ...intent('gen-1', { claim, api: 'responses' }), asked: ASKED }]);
+    expect(await unsettled()).toEqual([{ ...intent('gen-1', { claim, api: 'responses' }), asked: ASKED }]);
     first.settled();
     first.settled();
-    await expect.poll(left).toEqual([]);
+    await expect.poll(unsettled).toEqual([]);
   });
 
   it('have the whole price table, the asked tier and the sent tier', async () => {
@@ -73,21 +73,21 @@ describe('requests in the charge log', () => {
     const priceTable: PriceTable = { prices: PRICES, above, serviceTiers: new Map([['flex', flex]]) };
     const changes = { priceTable, askedTier: 'flex', ownTable: priceTable };
     const request = ask('gen-1', changes, { ...TARGET, sentTier: 'flex' } as typeof TARGET);
-    await expect.poll(left).toEqual([{ ...intent('gen-1', changes), asked: { ...ASKED, sentTier: 'flex' } }]);
+    await expect.poll(unsettled).toEqual([{ ...intent('gen-1', changes), asked: { ...ASKED, sentTier: 'flex' } }]);
     nowMs = 6_000;
     const costTable = { ...flatTable(PRICES), above: [{ inputTokens: 9, prices: NO_PRICES }] };
     request.asked({ ...TARGET, costTable });
     const again = { ...TARGET, costTable, attempt: 2, askedAtMs: 6_000 };
-    await expect.poll(async () => (await left())[0]?.asked).toEqual(again);
+    await expect.poll(async () => (await unsettled())[0]?.asked).toEqual(again);
     await rotate();
-    expect((await left())[0]?.asked).toEqual(again);
+    expect((await unsettled())[0]?.asked).toEqual(again);
   });
 
   it('follow the output and reported usage of a stream, even into another segment', async () => {
     const request = ask('gen-1');
     let output: OutputSoFar = { tokens: 0, upstreamId: undefined };
     request.delivers(() => output);
-    const delivered = async () => (await left())[0]?.delivered;
+    const delivered = async () => (await unsettled())[0]?.delivered;
     await expect.poll(delivered).toEqual({ tokens: 0, firstAtMs: 5_000, lastAtMs: 5_000 });
     output = { tokens: 12, upstreamId: 'up "1"', usage: USAGE, serviceTier: 'flex' };
     nowMs = 6_000;
@@ -122,7 +122,7 @@ describe('requests in the charge log', () => {
     expect(readdirSync(folder)).toHaveLength(2);
     held.resolve();
     await charging;
-    expect(await idsLeft()).toEqual(['gen-2']);
+    expect(await unsettledIds()).toEqual(['gen-2']);
     await slow.close();
   });
 
@@ -134,8 +134,8 @@ describe('requests in the charge log', () => {
       for (let i = 0; i < 300; i++) ask(`gen-${turn}-${i}`).settled();
       await sleep(0);
     }
-    await expect.poll(async () => (await left())[0]?.delivered?.tokens).toBe(5);
-    expect(await idsLeft()).toEqual(['gen-lasting']);
+    await expect.poll(async () => (await unsettled())[0]?.delivered?.tokens).toBe(5);
+    expect(await unsettledIds()).toEqual(['gen-lasting']);
     expect(sizes().length).toBeGreaterThan(1);
     expect(Math.max(...sizes())).toBeLessThan(4_500_000);
   });
@@ -160,12 +160,12 @@ describe('requests in the charge log', () => {
         await log.append(settlement);
         const delivered = { tokens: 9, firstAtMs: 5_000, lastAtMs: 5_000, upstreamId, ended };
         const asked = { ...ASKED, sentTier: askedTier };
-        expect(await left()).toEqual([{ ...intent(generationId, { user, askedTier }), asked, delivered }]);
+        expect(await unsettled()).toEqual([{ ...intent(generationId, { user, askedTier }), asked, delivered }]);
         expect(await log.read(settlement.generationId)).toEqual(settlement);
         log.committed(idsIn(log), 'epoch');
         request.settled();
         await sleep(0);
-        expect(await readWorkerLog(folder, 0)).toEqual({ waiting: [], left: [], damagedLines: 0 });
+        expect(await readWorkerLog(folder, 0)).toEqual({ waiting: [], unsettled: [], damagedLines: 0 });
       }),
       { numRuns: 50 },
     );

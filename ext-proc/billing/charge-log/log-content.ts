@@ -1,6 +1,6 @@
 import type { CheckedLine } from './checked-lines.ts';
-import type { LeftIntent } from './intent.ts';
-import { type IntentEntry, leftIntent } from './intent-entries.ts';
+import type { UnsettledIntent } from './intent.ts';
+import { type IntentEntry, unsettledIntent } from './intent-entries.ts';
 import { entriesInHead, kindOf } from './log-entries.ts';
 import type { Place } from './segment.ts';
 import type { SegmentFile } from './segment-files.ts';
@@ -27,26 +27,26 @@ export class LogContent<S extends SegmentFile> {
    * count, because the ledger may have refused it.
    */
   lastCommit: Commit | undefined;
-  #left = new Map<string, IntentEntry[]>();
+  #unsettled = new Map<string, IntentEntry[]>();
 
   take(segment: S, { text, position, bytes }: CheckedLine): void {
     const kind = kindOf(text);
     if (kind === 'K') this.#commit(text.toString('latin1', 1).split(' '));
     else if (kind === 'S' || kind === 'L') {
       const [generationId = '', organizationId = ''] = text.toString('latin1', 1, text.indexOf('{')).split(' ');
-      this.#left.delete(generationId);
+      this.#unsettled.delete(generationId);
       this.waiting.set(generationId, { generationId, organizationId, segment, position, bytes });
     } else if (kind === 'H') {
-      this.#left = new Map();
+      this.#unsettled = new Map();
       for (const entry of entriesInHead(text)) this.#takeIntent(entry);
     } else this.#takeIntent(text.toString('utf8'));
   }
 
   /** Unsettled requests in the order of their calls. `onUnreadable` gets undecodable entries. */
-  left(onUnreadable: (entry: Buffer) => void): LeftIntent[] {
-    return [...this.#left].flatMap(([generationId, entries]) => {
+  unsettled(onUnreadable: (entry: Buffer) => void): UnsettledIntent[] {
+    return [...this.#unsettled].flatMap(([generationId, entries]) => {
       try {
-        return [leftIntent(generationId, entries)];
+        return [unsettledIntent(generationId, entries)];
       } catch {
         for (const { kind, rest } of entries) onUnreadable(Buffer.from(`${kind}${generationId} ${rest}`));
         return [];
@@ -57,7 +57,7 @@ export class LogContent<S extends SegmentFile> {
   #commit([epoch = '', ...generationIds]: readonly string[]): void {
     for (const generationId of generationIds) {
       this.waiting.delete(generationId);
-      this.#left.delete(generationId);
+      this.#unsettled.delete(generationId);
       if (epoch !== '' && !this.committed.has(generationId)) this.lastCommit = { generationId, epoch };
       if (epoch === '') this.committed.delete(generationId);
       else this.committed.set(generationId, epoch);
@@ -67,9 +67,9 @@ export class LogContent<S extends SegmentFile> {
   #takeIntent(entry: string): void {
     const idEnd = entry.indexOf(' ');
     const [kind = '', generationId, rest] = [entry[0], entry.slice(1, idEnd), entry.slice(idEnd + 1)];
-    if (kind === 'A') this.#left.set(generationId, [{ kind, rest }]);
-    else if (kind === 'E') this.#left.delete(generationId);
+    if (kind === 'A') this.#unsettled.set(generationId, [{ kind, rest }]);
+    else if (kind === 'E') this.#unsettled.delete(generationId);
     // An entry without the first entry of its request is dropped.
-    else this.#left.get(generationId)?.push({ kind, rest });
+    else this.#unsettled.get(generationId)?.push({ kind, rest });
   }
 }

@@ -1,6 +1,6 @@
 import type { Settlement } from '#database/ledger/ledger.ts';
 import { withoutClaim } from '#database/ledger/settlement-json.ts';
-import type { LeftIntent } from './intent.ts';
+import type { UnsettledIntent } from './intent.ts';
 import { LogContent } from './log-content.ts';
 import { chargeIn } from './log-entries.ts';
 import { readSegment, type SegmentFile, segmentsOf } from './segment-files.ts';
@@ -10,7 +10,7 @@ export interface WorkerLog {
   /** Charges that wait, by generation id. */
   readonly waiting: readonly string[];
   /** Requests that are neither charged nor released. */
-  readonly left: readonly LeftIntent[];
+  readonly unsettled: readonly UnsettledIntent[];
   /** Number of unreadable lines. A last line that a crash cut short does not count. */
   readonly damagedLines: number;
 }
@@ -24,8 +24,8 @@ export async function readWorkerLog(folder: string, workerIndex: number): Promis
     for (const line of read.lines) content.take(segment, line);
     damaged.push(...read.damaged);
   }
-  const left = content.left((entry) => damaged.push(entry));
-  return { waiting: [...content.waiting.keys()], left, damagedLines: damaged.length };
+  const unsettled = content.unsettled((entry) => damaged.push(entry));
+  return { waiting: [...content.waiting.keys()], unsettled, damagedLines: damaged.length };
 }
 
 /** Reads the charges of a worker that were committed in another epoch. Changes nothing. */

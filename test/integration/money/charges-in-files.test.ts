@@ -100,7 +100,7 @@ test('requests of a killed process are counted until they are settled; requests 
   const cut = [1, 2].map(() => client.chat({ model: 'one', stream: true, user: 'ali\u2028ce' }).catch(() => undefined));
   // Waits until the log has both requests with their delivered output.
   await expect
-    .poll(async () => (await readWorkerLog(chargeLogFolder(), 0)).left.filter(({ delivered }) => delivered))
+    .poll(async () => (await readWorkerLog(chargeLogFolder(), 0)).unsettled.filter(({ delivered }) => delivered))
     .toHaveLength(2);
   expect(await verify()).toMatchObject({ kind: 'done', json: { ok: true, data_folder: NOTHING } });
   await gateway.stack.restartGateway('SIGKILL', async () => {
