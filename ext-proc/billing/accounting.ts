@@ -19,7 +19,7 @@ export interface AccountingOptions
   readonly holds: HoldKeeper;
   readonly chargeLog: Pick<
     ChargeLog,
-    'open' | 'append' | 'waiting' | 'read' | 'committed' | 'sendAgain' | 'lastCommits'
+    'open' | 'append' | 'waiting' | 'read' | 'committed' | 'isFailing' | 'sendAgain' | 'lastCommits'
   >;
   /** Other processes notice a new ledger epoch within this time. 0: there are no others. */
   readonly othersTakeMs: number;

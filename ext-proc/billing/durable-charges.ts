@@ -24,13 +24,16 @@ import { LONG_WAIT_MS, type Sent, Shipper, type ShipperOptions } from './shipper
  */
 export type ChargeOutcome = 'charged' | 'logged' | 'taken_over' | 'lost';
 
-/** Outcome of a late charge. `refused`: the ledger refused it, and it is a dead letter. */
+/**
+ * Outcome of a charge whose response was delivered. `refused`: the ledger refused it, and it is a
+ * dead letter.
+ */
 export type DeliveredOutcome = 'charged' | 'taken_over' | 'refused';
 
 export interface DurableChargesOptions extends Pick<ShipperOptions, 'clock' | 'after'> {
   readonly ledger: Ledger;
-  readonly chargeLog: Pick<ChargeLog, 'append' | 'waiting' | 'read' | 'committed'>;
-  readonly room: Pick<LogRoom, 'problem' | 'failed'>;
+  readonly chargeLog: Pick<ChargeLog, 'append' | 'waiting' | 'read' | 'committed' | 'isFailing'>;
+  readonly room: Pick<LogRoom, 'problem'>;
   /** Whether responses wait for the fsync of the log, or for the commit. */
   readonly durableIn: () => 'log' | 'database';
   /** Absent: no other process could make the charges that wait. */
@@ -49,6 +52,8 @@ export class DurableCharges {
   readonly #mirrored: MirroredCharges | undefined;
   /** Claims of charges that wait: they keep their idempotency keys until the commit. */
   readonly #claims = new Map<string, IdempotencyClaim>();
+  /** True after a charge was lost, until the disk of the log works again. */
+  #hasLost = false;
 
   constructor(options: DurableChargesOptions) {
     const { chargeLog, mirror, log } = options;
@@ -99,7 +104,9 @@ export class DurableCharges {
   /** Reason to admit nothing: charges wait too long, or the disk fails. `undefined`: none. */
   refusesBecause(): string | undefined {
     if (this.shipper.oldestMs() > LONG_WAIT_MS) return 'charges wait for PostgreSQL: completions are refused';
-    return this.#options.room.problem();
+    const { chargeLog, room } = this.#options;
+    this.#hasLost &&= chargeLog.isFailing();
+    return this.#hasLost ? 'charges cannot be written to the log, and one is lost' : room.problem();
   }
 
   /** Sends the waiting charges once more. Those that fail stay in the log. */
@@ -129,10 +136,10 @@ export class DurableCharges {
   }
 
   #lose({ generationId }: Settlement): 'lost' {
-    const { room, metrics, log } = this.#options;
+    const { metrics, log } = this.#options;
     this.shipper.drop(generationId);
     this.#claims.delete(generationId);
-    room.failed();
+    this.#hasLost = true;
     metrics.chargeLost();
     log.error({ generation_id: generationId }, 'a charge is lost: neither PostgreSQL nor the log took it');
     return 'lost';

@@ -41,7 +41,7 @@ export async function openAccounting(options: OpenAccountingOptions) {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const lock = await lockWorker(folder, workerIndex);
   const chargeLog = await openOwnLog(options);
-  const room = await watchLogRoom(folder, chargeLog);
+  const room = await watchLogRoom(folder);
   metrics.watchHolds(() => holds.live());
   const accounting = new Accounting({
     ...database,

@@ -61,7 +61,7 @@ export function gatewayInMemory(options: GatewayInMemoryOptions): GatewayInMemor
     idempotency: { free: async () => undefined },
     attempts: { record: () => undefined },
     chargeLog: memoryChargeLog(),
-    room: { problem: () => undefined, failed: () => undefined },
+    room: { problem: () => undefined },
     durableIn: () => 'database',
   });
   const unused = {} as never;

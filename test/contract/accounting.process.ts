@@ -49,7 +49,7 @@ export async function startAccounting({ store, customer, folder, durableIn, chan
   const holds = new HoldKeeper({ limits, clock, log: silent, ...LEASES });
   const chargeLog = await openLog(folder);
   const stores = { ledger: { ...store.ledger, ...changes }, idempotency: store.idempotency };
-  const room = await watchLogRoom(folder, chargeLog);
+  const room = await watchLogRoom(folder);
   const kept = { chargeLog, durableIn, othersTakeMs: 0, holds };
   const watched = { attempts: { record: () => undefined }, metrics: createMetrics(), log: silent };
   const accounting = new Accounting({ ...stores, ...kept, ...watched, room, clock });

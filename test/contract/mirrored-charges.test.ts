@@ -89,7 +89,7 @@ requirement(missingRedis, () => {
           lose: (loss) => unlessCut(() => store.ledger.lose(loss)),
         },
         ...{ chargeLog, mirror, clock, metrics: createMetrics(), log: silent, durableIn: () => 'log' as const },
-        room: { problem: () => undefined, failed: () => undefined },
+        room: { problem: () => undefined },
         holds: {
           owe: () => undefined,
           release: async ({ generationId }) => void released.push(generationId),

@@ -118,10 +118,11 @@ export class GatewayProcess implements Runner {
           waiting: () => chargeLog.waiting(),
           read: (generationId) => disk('read', () => chargeLog.read(generationId)),
           committed: (generationIds, epoch) => chargeLog.committed(generationIds, epoch),
+          isFailing: () => chargeLog.isFailing(),
           sendAgain: async () => 0,
           lastCommits: [],
         },
-        room: { problem: () => undefined, failed: () => undefined },
+        room: { problem: () => undefined },
         durableIn: () => 'log',
         after: (_ms, due) => {
           this.#due.add(due);

@@ -36,7 +36,7 @@ describe('recovery', () => {
 
   function chargeLeft(left: readonly UnsettledIntent[], changes: Partial<Ledger> = {}): Promise<void> {
     const ledger = { ...db.store.ledger, ...changes };
-    const room = { problem: () => undefined, failed: () => undefined };
+    const room = { problem: () => undefined };
     const metrics = { recovered() {}, settlementFailed() {}, chargeDeadLettered() {} } as unknown as Metrics;
     const log = { info() {}, warn() {}, error() {} } as unknown as Log;
     const holds = {

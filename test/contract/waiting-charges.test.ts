@@ -122,7 +122,7 @@ function startProcess(ledger: Ledger, limits: Pick<LimitStore, 'renew' | 'releas
     ...{ chargeLog: memoryChargeLog(), durableIn: () => 'log' as const },
     idempotency: { free: async () => undefined },
     attempts: { record: () => undefined },
-    room: { problem: () => undefined, failed: () => undefined },
+    room: { problem: () => undefined },
   });
   return { accounting, close: () => accounting.close() };
 }

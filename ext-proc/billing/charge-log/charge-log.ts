@@ -181,11 +181,6 @@ export class ChargeLog {
     return sent;
   }
 
-  /** Tries to write a line durably. Rejects if the disk fails. */
-  prove(): Promise<void> {
-    return this.#writer.prove();
-  }
-
   /** True while the disk fails. Requests go on without the log. */
   isFailing(): boolean {
     return this.#writer.isFailing;

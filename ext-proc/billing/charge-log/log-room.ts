@@ -1,6 +1,5 @@
 import { statfs } from 'node:fs/promises';
 import { keepDoing } from '#core/retry/keep-doing.ts';
-import type { ChargeLog } from './charge-log.ts';
 
 /**
  * Space for the charges of requests in progress, some 700 bytes each, and for their stored
@@ -13,39 +12,29 @@ const LOOK_EVERY_MS = 1_000;
 export type LogRoom = Awaited<ReturnType<typeof watchLogRoom>>;
 
 /**
- * Checks before a provider is called that the log could store the charge. If neither PostgreSQL nor
- * the log stores a charge, the provider bills a response that the customer does not get.
+ * Checks before a provider is called that the log has room for the charge. If neither PostgreSQL
+ * nor the log stores a charge, the provider bills a response that the customer does not get.
  */
-export async function watchLogRoom(folder: string, chargeLog: Pick<ChargeLog, 'prove'>) {
+export async function watchLogRoom(folder: string) {
   let problem: string | undefined;
-  let hasFailed = false;
 
   async function look(): Promise<void> {
     const freeBytes = await freeBytesAt(folder);
-    if (freeBytes < RESERVED_BYTES) {
-      problem = `only ${freeBytes} bytes are free for charges at ${folder}: completions are refused below ${RESERVED_BYTES}`;
-      return;
-    }
-    if (hasFailed) await chargeLog.prove();
-    hasFailed = false;
-    problem = undefined;
+    problem =
+      freeBytes < RESERVED_BYTES
+        ? `only ${freeBytes} bytes are free for charges at ${folder}: completions are refused below ${RESERVED_BYTES}`
+        : undefined;
   }
 
   function noteFailure(error: unknown): void {
-    problem = `charges cannot be written to ${folder}: ${error instanceof Error ? error.message : String(error)}`;
+    problem = `the free space for charges at ${folder} is unknown: ${error instanceof Error ? error.message : String(error)}`;
   }
 
   await look().catch(noteFailure);
-  const close = keepDoing(LOOK_EVERY_MS, look, noteFailure, 'after a pause');
   return {
-    /** Describes the problem. `undefined`: charges can be stored. */
+    /** Describes the problem. `undefined`: there is room. */
     problem: () => problem,
-    /** Notes that a charge was lost: a problem until a line has been written durably. */
-    failed: (): void => {
-      hasFailed = true;
-      problem ??= `a charge could not be written to ${folder}`;
-    },
-    close,
+    close: keepDoing(LOOK_EVERY_MS, look, noteFailure, 'after a pause'),
   };
 }
 

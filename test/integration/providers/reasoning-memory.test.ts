@@ -163,7 +163,8 @@ describe('a provider with reasoning_memory', () => {
       .catch(() => undefined);
     await expect.poll(() => pieces).toBeGreaterThan(0);
     const { chargeLogDir } = gateway.stack.paths;
-    const delivered = async () => (await readWorkerLog(chargeLogDir, 0)).unsettled.filter((request) => request.delivered);
+    const delivered = async () =>
+      (await readWorkerLog(chargeLogDir, 0)).unsettled.filter((request) => request.delivered);
     await expect.poll(delivered).toHaveLength(1);
     await gateway.stack.restartGateway('SIGKILL');
     await cut;
