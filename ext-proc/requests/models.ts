@@ -7,19 +7,26 @@ import type { AuthorizedRequest, EndpointResult } from './authorized-request.ts'
 import { modelPricing } from './model-pricing.ts';
 import { readQuery } from './query.ts';
 
+/** What clients of Anthropic's API ask for. The list has one page, whatever they ask for. */
+const PAGE_QUERY = ['limit', 'after_id', 'before_id', 'beta'];
+
 /**
  * `GET /v1/models`: the enabled models that the key may use, in the order of the configuration.
  * `GET /v1/models/{model}`: one of these.
  */
 export async function showModels(request: AuthorizedRequest): Promise<EndpointResult> {
-  const query = readQuery(request.route.query, []);
+  const { config, principal, arrivedAtMs } = request;
+  const query = readQuery(request.route.query, config.apis.has('messages') ? PAGE_QUERY : []);
   if (isRefusal(query)) return query;
   const limited = await request.takeRead();
   if (limited) return limited;
-  const { config, principal, arrivedAtMs } = request;
   const allowed = principal.key.models;
   const isShown = ({ id, disabled }: Model) => !disabled && (allowed === undefined || allowed.has(id));
-  const record = (model: Model) => ({ ...modelRecord(model, arrivedAtMs), ...endpointsOf(model, config.apis) });
+  const record = (model: Model) => ({
+    ...modelRecord(model, arrivedAtMs),
+    ...endpointsOf(model, config.apis),
+    ...(config.apis.has('messages') ? { type: 'model', display_name: model.id, created_at: CREATED_AT } : {}),
+  });
   const { model: id } = request.route;
   if (id === undefined)
     return { kind: 'json', body: { object: 'list', data: [...config.models.values()].filter(isShown).map(record) } };
@@ -30,6 +37,8 @@ export async function showModels(request: AuthorizedRequest): Promise<EndpointRe
 
 /** OpenAI's format needs the time when a model was made. It is not known, so it is a constant. */
 const CREATED_SECONDS = 1_735_689_600;
+/** The same for Anthropic's format. */
+const CREATED_AT = new Date(CREATED_SECONDS * 1000).toISOString();
 
 /**
  * Names besides our own are those that clients look for: `context_length` and `architecture` of

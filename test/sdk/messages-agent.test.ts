@@ -103,3 +103,17 @@ test("counts tokens, and reports insufficient credits with the library's own err
   expect(error).toBeInstanceOf(Anthropic.PaymentRequiredError);
   expect(codeOf(error as APIError)).toBe('insufficient_credits');
 });
+
+test("lists models as the library's own, on one page", async () => {
+  const { key } = await gateway.stack.operator.customer();
+  const client = clientFor({ baseUrl: `${gateway.stack.origin}/v1`, key });
+  const id = 'thinks-over-chat';
+  const shown = { id, type: 'model', display_name: id, created_at: expect.stringMatching(/^\d{4}-.*Z$/) };
+  // Claude Code asks for 1,000, and the library's beta always with a query.
+  for (const pages of [client.models.list({ limit: 1_000 }), client.beta.models.list({ after_id: 'other' })]) {
+    const listed: { readonly id: string }[] = [];
+    for await (const model of pages) listed.push(model);
+    expect(listed.filter((model) => model.id === id)).toEqual([expect.objectContaining(shown)]);
+  }
+  expect(await client.beta.models.retrieve(id)).toMatchObject(shown);
+});
