@@ -21,7 +21,7 @@ const LEFT_OUT = /(?:^|\/)(?:generated|corpus)\/|^test\/config\/|^test\/named-pl
 const COMMENT = /^\s*(?:\/\/|\/?\*|--|#|\{\/\*)/;
 const SOURCE_FILE = /(?<![\w./:<-])((?:\.{0,2}\/)?(?:[\w.-]+\/)*[\w-][\w.-]*\.(?:tsx?|mjs|lua|sql))(?![\w/*])/g;
 
-/** Files whose path ends in `end`, because a comment may name `stream/final-event.ts`. */
+/** Files whose path ends in `end`, because a comment may name `stream/chat-stream.ts`. */
 const endsWith = (end: string) => FILES.filter((path) => path === end || path.endsWith(`/${end}`));
 
 /** Names of source files in comments or pages that do not exist. */

@@ -160,7 +160,7 @@ export class HoldKeeper {
     const exposed = renewal.exposed.filter((holdId) => this.#live.has(holdId)).length;
     if (exposed > 0) this.#options.onProblem({ kind: 'exposed', holds: exposed });
     const ended = new Set(renewal.takenBack.filter((holdId) => !this.#live.has(holdId)));
-    // These ended while the renewal registered them again, perhaps with a charge.
+    // The renewal registered these again while they ended, perhaps with a charge.
     for (const hold of holds) if (ended.has(hold.holdId)) void this.release({ ...hold, generationId: hold.holdId });
   }
 

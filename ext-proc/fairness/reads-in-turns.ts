@@ -9,7 +9,7 @@ export interface ReadTurns {
   readonly ledger: Turns;
   /** Sums of usage, which take longer. Each organization has one at a time, on half of the pool. */
   readonly sums: Turns;
-  /** Those of them by user, which are the longest: they leave a connection to the others. */
+  /** Sums by user, which take longest. They leave one connection to the other sums. */
   readonly sumsByUser: Turns;
   /** Claims of idempotency keys, and pieces of responses that are replayed. */
   readonly idempotency: Turns;
@@ -53,7 +53,7 @@ export function ledgerInTurns(ledger: LedgerReads, turns: ReadTurns): LedgerRead
   };
 }
 
-/** The same for the queries of requests with an Idempotency-Key. */
+/** Lets organizations' claims of idempotency keys and replays take turns in the same way. */
 export function idempotencyInTurns(store: IdempotencyStore, { idempotency }: ReadTurns): IdempotencyStore {
   return {
     ...store,

@@ -5,10 +5,10 @@ import type { ActiveDelivery } from './active-delivery.ts';
 /** Asks Envoy to keep the body of a request, so that it can call other endpoints with it. */
 export const KEEP_BODY = ['x-gw-keep-body', 'true'];
 
-/** Bodies up to this size it keeps unasked (envoy/envoy.yaml). */
+/** Envoy keeps bodies up to this size without being asked (envoy/envoy.yaml). */
 const SMALL_BYTES = 16 * 1024;
 const MOST_BYTES = 256 * 1024;
-/** After a failure, because the gateway's next attempt might reach the same server again. */
+/** Bound after a failed attempt, because the next one might reach the same server again. */
 const MOST_BYTES_AGAIN = 16 * 1024 * 1024;
 
 /**

@@ -54,7 +54,7 @@ export async function chargePrompt(
 ): Promise<void> {
   const { admitted } = delivery;
   const { provider, model } = called.target;
-  // There was no first event: the time until the client left.
+  // Without a first event this is the time until the client left.
   const firstEventMs = sinceStartMs(delivery);
   const meter = new ResponseMeter(admitted);
   if (reported !== undefined) meter.take({ ...reported, choices: [] });

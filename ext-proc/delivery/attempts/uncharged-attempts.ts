@@ -16,7 +16,7 @@ import type { ActiveDelivery, AskedProvider, FailedAttempt, UnchargedRecorder } 
  */
 const MOST_AT_ONCE = 2 * 1024 * 1024;
 const MOST_PER_SECOND = 128 * 1024;
-/** The same as `estimateTokens` in count-tokens.ts assumes. */
+/** `estimateTokens` in count-tokens.ts assumes the same. */
 const BYTES_PER_TOKEN = 4;
 
 const FREE = flatTable(NO_PRICES);

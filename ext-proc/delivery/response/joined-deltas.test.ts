@@ -8,9 +8,9 @@ import type { StreamTranslator } from '../../dialects/dialect.ts';
 import { ResponsesStream } from '../../dialects/responses/responses-stream.ts';
 import type { MemoryReservation } from '../../fairness/shared-budget.ts';
 import { END, type ProviderCall, type Read } from '../provider/provider-call.ts';
+import { dataEvent } from '../stream/chat-stream.ts';
 import { ChunkRewriter } from '../stream/chunk-rewriter.ts';
 import { ContentTemplate } from '../stream/content-template.ts';
-import { dataEvent } from '../stream/final-event.ts';
 import { meaningOf } from './stream-event.ts';
 import { StreamSource } from './stream-source.ts';
 

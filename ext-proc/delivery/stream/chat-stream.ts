@@ -7,7 +7,8 @@ import type { ChargedUsage } from '../../doors/door.ts';
 import type { AdmittedRequest } from '../provider/admitted-request.ts';
 import { usageJson } from '../response/usage.ts';
 import { ChunkRewriter } from './chunk-rewriter.ts';
-import { DONE_EVENT, dataEvent, failureEvent } from './final-event.ts';
+
+const DONE_EVENT = 'data: [DONE]\n\n';
 
 /**
  * Chunks for a client of chat completions. The usage is held back until its cost is known. The
@@ -20,7 +21,7 @@ export class ChatStream {
   readonly #rewriter: ChunkRewriter;
   /** The last chunk that had a usage. */
   #usageText = '{}';
-  /** The same if it has no choices, so that it is not sent before the cost is known. */
+  /** That chunk, if it has no choices: it is not sent before the cost is known. */
   #usageChunk: Completion | undefined;
 
   constructor(admitted: AdmittedRequest) {
@@ -73,4 +74,27 @@ export class ChatStream {
       `{"id":${id},"object":"chat.completion.chunk","created":${createdAtSeconds},"model":${name},"choices":[],"usage":${json}}`,
     );
   }
+}
+
+/**
+ * The end of a stream that failed (docs/interface.md, "Completions and streams"). Its shape was
+ * tested: with `error` first and the role `error` every client library that was tried reports it,
+ * while some ignore an error beside an ordinary delta.
+ */
+function failureEvent(admitted: AdmittedRequest, error: Envelope['error']): string {
+  return dataEvent(
+    JSON.stringify({
+      error,
+      id: admitted.generationId,
+      object: 'chat.completion.chunk',
+      created: admitted.createdAtSeconds,
+      model: admitted.model.id,
+      choices: [{ index: 0, delta: { role: 'error', content: '' }, finish_reason: 'error' }],
+    }),
+  );
+}
+
+/** `text` is JSON: line breaks can only separate tokens, so spaces may replace them. */
+export function dataEvent(text: string): string {
+  return text.includes('\n') ? `data: ${text.replaceAll('\n', ' ')}\n\n` : `data: ${text}\n\n`;
 }

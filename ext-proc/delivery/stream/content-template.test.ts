@@ -5,9 +5,9 @@ import { asciiJson } from '#test/fixtures/ascii-json.ts';
 import { asCompletion, textOf } from '../../dialects/completion.ts';
 import { hidesInChoices } from '../../dialects/shown-members.ts';
 import { SseSplitter } from '../response/sse-splitter.ts';
+import { dataEvent } from './chat-stream.ts';
 import { ChunkRewriter } from './chunk-rewriter.ts';
 import { ContentTemplate } from './content-template.ts';
-import { dataEvent } from './final-event.ts';
 
 function learning(...texts: readonly string[]) {
   const template = new ContentTemplate();

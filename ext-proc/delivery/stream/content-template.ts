@@ -45,7 +45,7 @@ export class ContentTemplate {
   /** The provider's text of a chunk, and the client's event for it. */
   #given = NOTHING_LEARNT;
   #sent = NOTHING_LEARNT;
-  /** The same for whole events, and the text between the contents of two events. */
+  /** Text around the contents of whole events, and between the contents of two events. */
   #sequenceHead = '';
   #sequenceTail = '';
   #between = '';
