@@ -26,6 +26,8 @@ const MAX_FILE_BYTES = 1024 * 1024;
 const MAX_FILES = 1000;
 const LF = 0x0a;
 const CR = 0x0d;
+/** A decoder drops it at the start of a text. */
+const BOM = Buffer.from('\ufeff');
 
 export interface References {
   readonly resolve: TextResolver;
@@ -88,11 +90,11 @@ export class FileReferences {
   }
 }
 
-/** A placeholder for a file's valid secret, or its problem. The bytes are overwritten at once. */
+/** Placeholders of the secrets' lengths, or the files' problems. Bytes are overwritten at once. */
 export async function checkSecretFiles(paths: Iterable<string>): Promise<ReadonlyMap<string, Lookup>> {
   const checked = new Map<string, Lookup>();
   for (const path of paths) {
-    const file = await readBytes(path, MAX_SECRET_LENGTH);
+    const file = await readBytes(path, MAX_FILE_BYTES);
     checked.set(path, file.ok ? checkedSecret(file.bytes) : file);
     if (file.ok) file.bytes.fill(0);
   }
@@ -101,7 +103,8 @@ export async function checkSecretFiles(paths: Iterable<string>): Promise<Readonl
 
 function checkedSecret(bytes: Buffer): Lookup {
   if (!isUtf8(bytes)) return NOT_UTF8;
-  return { text: bytes.some((byte) => byte !== LF && byte !== CR) ? 'x' : '' };
+  const text = bytes.subarray(bytes.indexOf(BOM) === 0 ? BOM.length : 0);
+  return { text: 'x'.repeat(text.findLastIndex((byte) => byte !== LF && byte !== CR) + 1) };
 }
 
 /** Content of each file, or its problem. */
