@@ -1,6 +1,7 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { DAY_MS } from '#core/clock.ts';
 import { makeCertificate } from '#test/provider/certificate.ts';
 import { configFolder, oneModel } from './load.fixture.ts';
 import { currentFingerprint } from './source.ts';
@@ -49,6 +50,18 @@ test.each([
       'providers.p.base_url: the bundle of trusted CAs: its PEM block 2 is not a certificate that can be read; the former one stays in use',
     ],
   });
+});
+
+test('a bundle whose certificates have all expired stays the former one, with a warning', async () => {
+  const [expired, { cert }] = [makeCertificate(Date.now() - 2 * DAY_MS).cert, makeCertificate()];
+  const { digest } = await loadedWith(cert);
+  expect(await loadedWith(expired)).toMatchObject({
+    digest,
+    warnings: [
+      'providers.p.base_url: the bundle of trusted CAs: all of its certificates have expired; the former one stays in use',
+    ],
+  });
+  expect((await loadedWith(expired + cert)).warnings).toEqual([]);
 });
 
 test('a bundle that is empty for a moment stays the former one, with a warning', async () => {

@@ -70,16 +70,18 @@ export async function readBundle(path: string): Promise<TrustedCa> {
 function checkBundle(pem: string): TrustedCa {
   const blocks = pem.split(/^(?=-----BEGIN )/m).filter((part) => part.startsWith('-----BEGIN '));
   if (blocks.length === 0) return { ok: false, reason: 'it holds no PEM certificate' };
-  const unread = blocks.findIndex((block) => !isCertificate(block));
-  if (unread < 0) return { ok: true, bundle: { pem, digest: hash('sha256', pem) } };
-  return { ok: false, reason: `its PEM block ${unread + 1} is not a certificate that can be read` };
+  const certificates = blocks.map(certificateIn);
+  const unread = certificates.indexOf(undefined);
+  if (unread >= 0) return { ok: false, reason: `its PEM block ${unread + 1} is not a certificate that can be read` };
+  const isInDate = certificates.some((one) => one && one.validToDate.getTime() > Date.now());
+  if (!isInDate) return { ok: false, reason: 'all of its certificates have expired' };
+  return { ok: true, bundle: { pem, digest: hash('sha256', pem) } };
 }
 
-function isCertificate(block: string): boolean {
+function certificateIn(block: string): X509Certificate | undefined {
   try {
-    new X509Certificate(block);
-    return true;
+    return new X509Certificate(block);
   } catch {
-    return false;
+    return undefined;
   }
 }
