@@ -24,6 +24,7 @@ export function readExported(text: string): readonly Checkpoint[] | string {
     const values: unknown[] = trimmed.startsWith('[')
       ? JSON.parse(trimmed)
       : [...lines].map((line) => JSON.parse(line));
+    if (values.length === 0) return 'it has no checkpoint';
     return values.map((value) => checkpointOfJson(value as ReturnType<typeof checkpointJson>));
   } catch {
     return 'it has no output of `ledger checkpoints`';

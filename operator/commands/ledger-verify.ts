@@ -102,7 +102,7 @@ function told(
     countOf(generations, 'generation'),
     countOf(deadLetters, 'dead letter'),
     countOf(waitingCharges, 'waiting charge'),
-    // 0 shows that an export is broken.
+    // Few show that an export has broken.
     ...(before?.kind === 'exported' ? [countOf(before.checkpoints.length, 'exported checkpoint')] : []),
   ].join(', ');
   const ok = isVerified(report) && (folder === 'missing' || nothingWaits(counts));

@@ -253,13 +253,6 @@ describe('the command line', () => {
     });
   });
 
-  it('says how many exported checkpoints a file has, because an export may have broken', async () => {
-    const file = join(folder, 'empty.jsonl');
-    await writeFile(file, '');
-    const verified = await run('ledger', 'verify', '--since', file);
-    expect(verified.kind === 'done' && verified.text).toContain('0 exported checkpoints');
-  });
-
   it('refuses a --since that is neither a time nor a file of checkpoints', async () => {
     const file = join(folder, 'nonsense');
     await writeFile(file, '{"organization_id":"org-1"}\n');
