@@ -18,9 +18,12 @@ export interface RuleProblem {
   readonly missing?: MissingFor;
 }
 
+/** A problem, or only the message of a failure that no file of the operator causes. */
+export type Failure = Pick<Problem, 'message'> & Partial<Problem>;
+
 /** `file:line:column: message`, the form that editors and terminals make clickable. */
-export function formatProblem(problem: Problem): string {
-  return `${problem.file}:${problem.line}:${problem.column}: ${problem.message}`;
+export function formatProblem({ file, line, column, message }: Failure): string {
+  return file === undefined ? message : `${file}:${line}:${column}: ${message}`;
 }
 
 /** Sorts problems by position and removes duplicates. */

@@ -45,7 +45,7 @@ async function follow(
       seen.applied.push(next);
       return { ok: true };
     },
-    onProblems: (problems) => seen.problems.push(...problems.map(({ message }) => message)),
+    onProblems: (problems) => seen.problems.push(...problems.map(({ line = '-', message }) => `${line}: ${message}`)),
     onChange: (config, notes) => seen.changes.push({ config, notes }),
     onLook: async () => look.resolve(),
     pollMs: 3_600_000,
@@ -148,7 +148,7 @@ models: {m: {context_window: 10, max_output_tokens: 5, usd_per_million_tokens: {
     const { seen } = await follow(path);
     await replace('a.key', second.key);
     await until(() => seen.problems.length > 0);
-    expect(seen.problems).toEqual(['listen.tls.private_key: does not belong to the certificate']);
+    expect(seen.problems).toEqual(['1: listen.tls.private_key: does not belong to the certificate']);
     await replace('a.crt', second.cert);
     await until(() => seen.changes.length > 0);
     expect(seen.problems).toHaveLength(1);
@@ -163,7 +163,7 @@ models: {m: {context_window: 10, max_output_tokens: 5, usd_per_million_tokens: {
     const { seen } = await follow(path);
     await replace('a.crt', second.cert + chain);
     await until(() => seen.problems.length > 0);
-    expect(seen.problems).toEqual(['listen.tls.private_key: does not belong to the certificate']);
+    expect(seen.problems).toEqual(['1: listen.tls.private_key: does not belong to the certificate']);
   });
 
   test('by polling, if no event reports it', async () => {
@@ -203,7 +203,7 @@ describe('the old configuration stays in force', () => {
     const before = watch.current();
     await replace('gateway.yaml', 'limits: {read_rpm: 0}\n');
     await until(() => seen.problems.length > 0);
-    expect(seen.problems).toEqual(['limits.read_rpm: must be a whole number from 1 to 1000000']);
+    expect(seen.problems).toEqual(['1: limits.read_rpm: must be a whole number from 1 to 1000000']);
     expect(watch.current()).toBe(before);
     expect(seen.applied).toEqual([]);
     await replace('gateway.yaml', readRpm(3));
@@ -219,7 +219,7 @@ describe('the old configuration stays in force', () => {
     });
     await replace('gateway.yaml', readRpm(2));
     await until(() => seen.problems.length > 0);
-    expect(seen.problems).toEqual(['Envoy refused the clusters']);
+    expect(seen.problems).toEqual(['-: Envoy refused the clusters']);
     expect(watch.current().limits.readRequestsPerMinute).toBe(1);
     reason = undefined;
     await watch.reload();
@@ -238,7 +238,7 @@ describe('the old configuration stays in force', () => {
     await until(() => seen.problems.length > 2);
     await replace('gateway.yaml', readRpm(3));
     await until(() => seen.problems.length > 4);
-    expect(new Set(seen.problems)).toEqual(new Set([reason]));
+    expect(new Set(seen.problems)).toEqual(new Set([`-: ${reason}`]));
     expect(watch.current().limits.readRequestsPerMinute).toBe(1);
     full = false;
     await until(() => seen.changes.length > 0);

@@ -4,7 +4,7 @@ import { followExtraCas } from './extra-cas.ts';
 import { FolderWatch } from './folder-watch.ts';
 import type { SharedConfig } from './gateway-config.ts';
 import type { DeclaredModels, LoadedConfig, LoadResult } from './load.ts';
-import type { Problem } from './problem.ts';
+import type { Failure, Problem } from './problem.ts';
 import { currentFingerprint } from './source.ts';
 
 export interface WatchOptions<Config extends SharedConfig> {
@@ -22,8 +22,8 @@ export interface WatchOptions<Config extends SharedConfig> {
   ) => Promise<{ readonly ok: true } | { readonly ok: false; readonly reason: string; readonly mayPass: boolean }>;
   /** Called at each look at the files, for what is followed whether the file is refused or not. */
   readonly onLook?: () => Promise<void>;
-  /** Called when a file is refused. The former configuration stays active. */
-  readonly onProblems: (problems: readonly Problem[]) => void;
+  /** Called when a file is not in force. The former configuration stays active. */
+  readonly onProblems: (problems: readonly Failure[]) => void;
   /** Called when a configuration has become active. */
   readonly onChange: (config: Config, notes: ReloadNotes) => void;
   /** Interval of reading the files if the system reports no change (network and bind mounts). */
@@ -86,7 +86,7 @@ export function watchConfig<Config extends SharedConfig>(options: WatchOptions<C
     if (closed) return;
     if (!applied.ok) {
       if (applied.mayPass) retry.schedule();
-      return options.onProblems([{ file: path, line: 1, column: 1, message: applied.reason }]);
+      return options.onProblems([{ message: applied.reason }]);
     }
     current = config;
     declared = result.declared;
@@ -104,7 +104,7 @@ export function watchConfig<Config extends SharedConfig>(options: WatchOptions<C
       })
       .catch((error: unknown) => {
         const message = `the configuration cannot be reloaded: ${error instanceof Error ? error.message : String(error)}`;
-        options.onProblems([{ file: path, line: 1, column: 1, message }]);
+        options.onProblems([{ message }]);
       });
     return queue;
   }

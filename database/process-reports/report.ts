@@ -1,5 +1,5 @@
 import type { Model } from '#core/config/gateway-config.ts';
-import type { Problem } from '#core/config/problem.ts';
+import type { Failure, Problem } from '#core/config/problem.ts';
 import type { PercentChange } from '#core/price-list.ts';
 import type { ScheduleJson } from '#core/price-schedule-json.ts';
 import type { PricesJson, TableJson } from '#core/price-table-text.ts';
@@ -76,7 +76,7 @@ export interface ReportedConfiguration {
    * Present if the current file was refused, so the previous configuration is still in force. Null:
    * the file is in force.
    */
-  readonly refused: { readonly atMs: number; readonly problems: readonly Problem[] } | null;
+  readonly refused: { readonly atMs: number; readonly problems: readonly Failure[] } | null;
   /** Fields that were changed in the file, but take effect only after a restart. */
   readonly restartNeeded: readonly string[];
 }

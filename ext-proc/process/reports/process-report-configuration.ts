@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { Clock } from '#core/clock.ts';
 import type { GatewayConfig, Model, Provider, Target } from '#core/config/gateway-config.ts';
 import type { LoadedConfig } from '#core/config/load.ts';
-import type { Problem } from '#core/config/problem.ts';
+import type { Failure, Problem } from '#core/config/problem.ts';
 import type { ReloadNotes } from '#core/config/reload.ts';
 import { present } from '#core/present.ts';
 import type { ModelPrices, PriceList } from '#core/price-list.ts';
@@ -31,7 +31,7 @@ export function createConfigurationReport(path: string, clock: Clock, initial: L
       current = describe(config, warnings, restartNeeded);
     },
     /** The file was refused, so the configuration before it stays in force. */
-    refused(problems: readonly Problem[]): void {
+    refused(problems: readonly Failure[]): void {
       current = { ...current, refused: { atMs: clock.nowMs(), problems: problems.map(describeProblem) } };
     },
   };
@@ -101,6 +101,6 @@ function describeProvider({ name, baseUrl, endpoints, apiKey, auth, onDisconnect
   };
 }
 
-function describeProblem({ file, line, column, message }: Problem): Problem {
-  return { file, line, column, message };
+function describeProblem<P extends Failure>({ missing: _, ...told }: P): Omit<P, 'missing'> {
+  return told;
 }
