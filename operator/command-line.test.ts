@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { POSTGRES_URL_ACCEPTED } from '#core/config/postgres-url.ts';
 import { runCommandLine } from './command-line.ts';
 
 it.each([
@@ -18,9 +19,12 @@ it('says that none forbids more than one completion again', async () => {
   });
 });
 
-it.each(['nonsense', 'localhost:5432/gateway', 'mysql://localhost/gateway'])('DATABASE_URL is not %s', async (url) => {
+it.each([
+  ...['nonsense', 'localhost:5432/gateway', 'mysql://localhost/gateway'],
+  ...['postgres://u:pa/ss@h/db', 'postgres://u:pa?ss@h/db', 'postgres://u:pa#ss@h/db', 'postgres://u:12/ss@h/db'],
+])('DATABASE_URL is not %s', async (url) => {
   expect(await runCommandLine(['org', 'list'], { DATABASE_URL: url })).toEqual({
     kind: 'refused',
-    message: 'DATABASE_URL is not a postgres:// or postgresql:// URL.',
+    message: `DATABASE_URL must be ${POSTGRES_URL_ACCEPTED}.`,
   });
 });

@@ -1,15 +1,10 @@
 import type { z } from 'zod';
-import { decoded } from './network-names.ts';
+import { isPostgresUrl, POSTGRES_URL_ACCEPTED } from './postgres-url.ts';
 import type { RuleProblem } from './problem.ts';
 import { parseRedisUrl } from './redis-url.ts';
 import { duration, readText, section, whole } from './schema-fields.ts';
 import { isUnread, type Secrets } from './secret-places.ts';
 
-/** One host: `pg` supports no lists of hosts. An unescaped / ? or # ends the password too early. */
-const POSTGRES_URL =
-  /^postgres(?:ql)?:\/\/(?=\S{1,2000}$)(?:[^/?#]*@)?[^,/?#@]*(?:\?[^#@]*|\/[^?#@]*(?:\?(?![^=&]*@)[^#]*)?)?$/;
-const POSTGRES_URL_ACCEPTED =
-  'a URL of one host such as postgres://user:password@host:5432/database; write / ? # % of the password as %2F %3F %23 %25';
 const REDIS_URL_ACCEPTED =
   'a URL such as redis://user:password@host:6379/0, or rediss://… with no parameters but sslrootcert, sslcert and sslkey; write / @ % of the password as %2F %40 %25';
 
@@ -49,16 +44,6 @@ function storeAt<const Own extends string>(
 ): Store<Own> | undefined {
   if (text === own) return { kind: own };
   return isUrl(text) ? { kind: 'url', url: text } : undefined;
-}
-
-/** `pg` throws for other URLs. It accepts a user without a host (`postgres://user@/database`). */
-function isPostgresUrl(text: string): boolean {
-  return POSTGRES_URL.test(text) && URL.canParse(text.replace('@/', '@host/')) && isDecodable(text);
-}
-
-/** False if escapes before the query are not UTF-8. A % that begins none is itself for `pg`. */
-function isDecodable(text: string): boolean {
-  return decoded(text.replace(/\?.*/, '').replace(/%(?![\da-f]{2})/gi, '%25')) !== undefined;
 }
 
 function isRedisUrl(text: string): boolean {

@@ -1,4 +1,5 @@
 import type { DeclaredModels, Environment } from '#core/config/load.ts';
+import { isPostgresUrl, POSTGRES_URL_ACCEPTED } from '#core/config/postgres-url.ts';
 import { configPath, embeddedDatabaseUrl, runtimePaths } from '#core/config/runtime-paths.ts';
 import { socketFolderProblem } from '#core/config/socket-folder.ts';
 import { exists } from '#core/exists.ts';
@@ -88,7 +89,7 @@ export async function declaredHere(env: Environment): Promise<DeclaredModels | u
 }
 
 function atUrl(url: string): DatabaseAddress | Result {
-  if (!/^postgres(ql)?:\/\//.test(url)) return refused('DATABASE_URL is not a postgres:// or postgresql:// URL.');
+  if (!isPostgresUrl(url)) return refused(`DATABASE_URL must be ${POSTGRES_URL_ACCEPTED}.`);
   // A URL for a socket may have no host, which `URL` does not parse.
   if (!URL.canParse(url)) return { url, where: 'the address in DATABASE_URL' };
   const { hostname, port, searchParams } = new URL(url);
