@@ -169,6 +169,30 @@ describe('the charge log on a disk that fails', () => {
     expect([log.isFailing(), idsIn(await open())]).toEqual([false, ['a', 'c']]);
   });
 
+  it('does not count as working when it fails again while a line is tried', async () => {
+    const disk = playedDisk();
+    const log = await open({ disk });
+    await log.append(charge('a'));
+    Object.assign(disk, { failing: ['fdatasync'] });
+    await expect(log.append(charge('b'))).rejects.toThrow('EIO');
+    Object.assign(disk, { failing: [] });
+    const { fdatasync } = disk;
+    const syncing = Promise.withResolvers<() => void>();
+    Object.assign(disk, {
+      fdatasync: (...of: Parameters<typeof fdatasync>) => syncing.resolve(() => fdatasync.apply(disk, of)),
+    });
+    await retry();
+    const sync = await syncing.promise;
+    Object.assign(disk, { fdatasync, failing: ['writeSync'] });
+    await expect(log.append(charge('c'))).rejects.toThrow('EIO');
+    sync();
+    await sleep(20);
+    expect(log.isFailing()).toBe(true);
+    Object.assign(disk, { failing: [] });
+    await recover(log);
+    expect(idsIn(await open())).toEqual(['a']);
+  });
+
   it('reports the failure once, fails no request, and is complete again when the disk works', async () => {
     const log = await open();
     rmSync(folder, { recursive: true });

@@ -87,7 +87,8 @@ export class LogWriter {
     this.#cut();
     if (this.#uncut.size > 0) throw new Error('a charge that was not taken cannot be cut off');
     await this.addDurably(committedEntry([], undefined));
-    this.#isFailing = false;
+    // A retry is due if the disk failed again meanwhile: this line says nothing of that failure.
+    this.#isFailing = this.#retry !== undefined;
   }
 
   /** Resolves when every note is written. Rejects if the disk fails. */
