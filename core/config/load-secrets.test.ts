@@ -119,6 +119,13 @@ describe('looked for', () => {
     expect(await told('checked')).toEqual(await told('gateway'));
   });
 
+  test('one whose characters have several bytes is valid where it is loaded', async () => {
+    const text = 'providers: {p: {base_url: "http://127.0.0.1:1", query: {code: "${file:two}"}}}\n';
+    await write({ 'gateway.yaml': text, two: `${'é😀'.repeat(512)}\n` });
+    for (const secrets of ['checked', 'gateway'] as const)
+      expect(await loadConfig(path(), {}, { secrets })).toMatchObject({ ok: true });
+  });
+
   test('a missing one to which a header refers is a problem', async () => {
     await write({ 'gateway.yaml': placed(TEXT), two: 'file-sentinel' });
     const { TOKEN: _, ...others } = ENV;

@@ -90,7 +90,7 @@ export class FileReferences {
   }
 }
 
-/** Placeholders of the secrets' lengths, or the files' problems. Bytes are overwritten at once. */
+/** Placeholders as long as the secrets, or the files' problems. Bytes are overwritten at once. */
 export async function checkSecretFiles(paths: Iterable<string>): Promise<ReadonlyMap<string, Lookup>> {
   const checked = new Map<string, Lookup>();
   for (const path of paths) {
@@ -104,7 +104,9 @@ export async function checkSecretFiles(paths: Iterable<string>): Promise<Readonl
 function checkedSecret(bytes: Buffer): Lookup {
   if (!isUtf8(bytes)) return NOT_UTF8;
   const text = bytes.subarray(bytes.indexOf(BOM) === 0 ? BOM.length : 0);
-  return { text: 'x'.repeat(text.findLastIndex((byte) => byte !== LF && byte !== CR) + 1) };
+  const last = text.findLastIndex((byte) => byte !== LF && byte !== CR);
+  const continuing = text.reduce((count, byte) => count + ((byte & 0xc0) === 0x80 ? 1 : 0), 0);
+  return { text: 'x'.repeat(last + 1 - continuing) };
 }
 
 /** Content of each file, or its problem. */
