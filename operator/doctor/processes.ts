@@ -123,9 +123,9 @@ function configurationFindings(configuration: ReportedConfiguration | undefined)
   const findings: Finding[] = [];
   if (refused !== null) {
     const [first] = refused.problems;
-    const where = first === undefined ? '' : `, line ${first.line}: ${first.message}`;
-    const found = `${path} was refused and the former one stays active${where}`;
-    findings.push(problem(check, found, 'Correct the file: check-config lists everything that is wrong.'));
+    const where = first?.line === undefined ? '' : `, line ${first.line}`;
+    const found = `${path} was refused and the former one stays active${where}${first ? `: ${first.message}` : ''}`;
+    findings.push(problem(check, found, seeAlert('ConfigurationRefused')));
   }
   if (restartNeeded.length > 0) {
     const found = `${restartNeeded.join(', ')} changed in the file and need a restart`;

@@ -141,8 +141,7 @@ describe('the doctor on a database', () => {
     const process = (changes: Partial<ReportingProcess> = {}) => ({ id: randomUUID(), ...always, ...changes });
     const write = (who: ReportingProcess, changes: Partial<ProcessReport> = {}, configuration = configurationWith()) =>
       reports.write(who, reportWith(changes), configuration);
-    const gone = process({ host: 'c' });
-    await write(gone);
+    await write(process({ host: 'c' }));
     const former = process();
     await write(former);
     await sql(url, "update gateway_processes set reported_at = now() - interval '1 minute'");
@@ -184,6 +183,9 @@ describe('the doctor on a database', () => {
     expect(await look('envoy on b')).toEqual(['problem: does not answer']);
     expect(await look('provider openai')).toEqual(['warning: Envoy on b sends it nothing']);
     expect(await look('provider vllm')).toEqual(['warning: Envoy on b leaves out some servers, v:1 (ejected)']);
+    const slow = { ...refused, problems: [{ message: 'Envoy is slow' }] };
+    await write(process({ host: 'b' }), {}, configurationWith({ refused: slow, loadedAtMs: 1_797_000_000_000 }));
+    expect(await look('configuration in force')).toContainEqual(expect.stringMatching(/ active: Envoy is slow$/));
   });
 });
 

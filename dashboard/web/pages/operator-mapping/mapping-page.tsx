@@ -79,7 +79,7 @@ function MappingBanners({ mapping }: { readonly mapping: MappingView }): ReactNo
   return (
     <>
       {problems.length > 0 && (
-        <Banner tone="bad" title="The changed file has errors. The previous mapping stays in use.">
+        <Banner tone="bad" title="The changed file is not in force. The previous mapping stays in use.">
           <CodeLines of={problems} />
         </Banner>
       )}
