@@ -118,6 +118,20 @@ describe('the changes of an event', () => {
     ]);
   });
 
+  it('show any JSON', () => {
+    const odd = { toString: 1 };
+    const values = [null, 1e300, 'a', odd, [odd, null], { added: odd }, { added: [odd], removed: [] }, [[odd], odd]];
+    for (const field of ['search', 'revokedAtMs', 'balanceNanoUsd', 'mood']) {
+      for (const value of values) {
+        const [line] = lines({ changes: JSON.parse(JSON.stringify({ [field]: value })) });
+        expect(line?.after).toMatchObject({ text: expect.any(String) });
+      }
+    }
+    const changes = JSON.parse('{"balanceNanoUsd":["a","b"]}');
+    expect(actionLabel({ ...EVENT, action: 'organization.credited', changes }).before).toBe('Added $0.00 to ');
+    expect(lines({ changes: { search: [null, odd] } })[0]?.after).toEqual({ kind: 'text', text: '{"toString":1}' });
+  });
+
   it('show instants as such, and unknown fields by their name', () => {
     const changes = { mood: ['bad', true], revokedAtMs: [null, 42] } as const;
     expect(lines({ changes })).toEqual([

@@ -1,4 +1,4 @@
-import { readQuery } from '#contract/define-search.ts';
+import { moment, readQuery } from '#contract/define-search.ts';
 import { exploreSearch } from '#contract/explore-search.ts';
 import type { AuditEventView, ListChangeView } from '#contract/people.ts';
 import type { Setting } from '#contract/setting.ts';
@@ -70,10 +70,14 @@ export function actionLabel({ action, subjectName, subjectId, changes }: AuditEv
 }
 
 function creditLabel({ balanceNanoUsd }: AuditEventView['changes']): string {
-  const [before, after] = Array.isArray(balanceNanoUsd) ? balanceNanoUsd : [undefined, undefined];
-  const amount = typeof before === 'string' && typeof after === 'string' ? BigInt(after) - BigInt(before) : 0n;
+  const [before, after] = Array.isArray(balanceNanoUsd) ? balanceNanoUsd : [];
+  const amount = isWhole(before) && isWhole(after) ? BigInt(after) - BigInt(before) : 0n;
   const shown = formatMoneyInFull((amount < 0n ? -amount : amount).toString());
   return amount < 0n ? `Took ${shown} back from {}` : `Added ${shown} to {}`;
+}
+
+function isWhole(value: unknown): value is string {
+  return typeof value === 'string' && /^-?\d+$/.test(value);
 }
 
 /** A logged value, or a moment that is shown in the reader's time zone. */
@@ -98,7 +102,7 @@ export function changeLines({ action, changes }: AuditEventView) {
     .sort(([a], [b]) => place(a) - place(b))
     .map(([field, change]) => {
       const { label, none = 'none' } = FIELDS[field] ?? { label: field };
-      const [before, after] = 'added' in change ? shownLists(change, none) : shownPair(field, change, none);
+      const [before, after] = shownChange(field, change, none);
       const isSaidAlone = isNew || (SAID_ALONE.has(field) && before?.kind === 'none');
       return { field, label, after, ...(before === undefined || isSaidAlone ? {} : { before }) };
     });
@@ -107,13 +111,21 @@ export function changeLines({ action, changes }: AuditEventView) {
 type Change = AuditEventView['changes'][string];
 
 function isNothing(change: Change): boolean {
-  return !('added' in change) && (change[1] === null || change[1] === false);
+  return Array.isArray(change) && (change[1] === null || change[1] === false);
 }
 
 type Shown = readonly [before: ChangedValue | undefined, after: ChangedValue];
 
-function shownPair(field: string, [before, after]: readonly [unknown, unknown], none: string): Shown {
-  return [changedValue(field, before, none), changedValue(field, after, none)];
+/** A change of a form that this version does not know is shown as it was logged. */
+function shownChange(field: string, change: Change, none: string): Shown {
+  if (Array.isArray(change)) return [changedValue(field, change[0], none), changedValue(field, change[1], none)];
+  if (isListChange(change)) return shownLists(change, none);
+  return [undefined, changedValue('', change, none)];
+}
+
+function isListChange(change: unknown): change is ListChangeView {
+  const { added, removed } = (change ?? {}) as Partial<Record<keyof ListChangeView, unknown>>;
+  return Array.isArray(added) && Array.isArray(removed);
 }
 
 function shownLists(
@@ -136,7 +148,7 @@ function shownLists(
 }
 
 function listLabel(members: readonly string[], leftOut = 0): string {
-  const shown = members.join(', ');
+  const shown = members.map(textOf).join(', ');
   if (leftOut === 0) return shown;
   return shown === '' ? `${formatCount(leftOut)} that are not listed` : `${shown} and ${formatCount(leftOut)} more`;
 }
@@ -148,14 +160,18 @@ function place(field: string): number {
 
 function changedValue(field: string, value: unknown, none: string): ChangedValue {
   if (value === null || value === undefined) return { kind: 'none', text: none };
-  if (typeof value === 'number' && field.endsWith('AtMs')) return { kind: 'instant', atMs: value };
+  if (typeof value === 'number' && field.endsWith('AtMs') && moment(value) !== undefined)
+    return { kind: 'instant', atMs: value };
   if (typeof value === 'number') return { kind: 'text', text: value.toLocaleString('en-US') };
   if (typeof value === 'boolean') return { kind: 'text', text: value ? 'yes' : 'no' };
-  if (Array.isArray(value)) return { kind: 'text', text: value.join(', ') };
-  if (field === 'search') {
-    const words = stateWords(exploreSearch(readQuery(String(value))));
+  if (Array.isArray(value)) return { kind: 'text', text: value.map(textOf).join(', ') };
+  if (field === 'search' && typeof value === 'string') {
+    const words = stateWords(exploreSearch(readQuery(value)));
     return words === '' ? { kind: 'none', text: none } : { kind: 'text', text: words };
   }
-  const text = String(value);
-  return { kind: 'text', text: field.endsWith('NanoUsd') && /^-?\d+$/.test(text) ? formatMoneyInFull(text) : text };
+  return { kind: 'text', text: field.endsWith('NanoUsd') && isWhole(value) ? formatMoneyInFull(value) : textOf(value) };
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }
