@@ -71,6 +71,8 @@ export interface AuditEventView {
   readonly subjectId?: string;
   readonly subjectName?: string;
   readonly changes: Readonly<Record<string, readonly [before: unknown, after: unknown] | ListChangeView>>;
+  /** Names of the organization's keys by which a saved view filters, by id. */
+  readonly keyNames?: Readonly<Record<string, string>>;
 }
 
 export interface AuditPage {

@@ -32,7 +32,9 @@ const RANGE = `($1::text is null or a.organization_id = $1) and ($2::text is nul
  * scanned, the outer one those that are found.
  */
 const LIST = sql('audit_page')`
-  select p.*, o.name as "organizationName"
+  select p.*, o.name as "organizationName",
+      (select jsonb_object_agg(k.id, k.name) from keys k where k.organization_id = p."organizationId"
+        and k.id = any (array(select m[1] from regexp_matches(p.changes ->> 'search', '(key-[0-9A-Z]{26})', 'g') m))) as "keyNames"
     from (
       select a.id, ${milliseconds('a.created_at')} as "atMs", a.actor, a.address, a.action, a.organization_id as "organizationId",
         a.subject_id as "subjectId", a.subject_name as "subjectName", a.changes, ${BY_OPERATOR} as "byOperator"

@@ -1,6 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import type { AuditEventView } from '#contract/people.ts';
 import { DAY_MS, MINUTE_MS } from '#core/clock.ts';
+import { newId } from '#core/ids.ts';
 import { openDatabase } from '#dashboard/server/fairness/stores.ts';
 import { type AuditQuery, auditPage } from '#database/audit/audit-pages.ts';
 import { databaseFigures } from '#database/process-reports/database-figures.ts';
@@ -46,6 +47,19 @@ describe('the audit log by pages', () => {
     const all = await allPages({}, 3);
     expect(all.length).toBe(events.length + 2);
     expect(new Set(all.map((event) => event.organizationId))).toEqual(new Set([organizationId, second.organizationId]));
+  });
+
+  it('names the keys of the organization by which a view filters, and no others', async () => {
+    const [own, other] = [await addCustomer(store, 0n), await addCustomer(store, 0n)];
+    const { organizationId } = own;
+    const search = `?key=${own.keyId}&key=${other.keyId}`;
+    await sql(
+      url,
+      `insert into audit_log (id, organization_id, actor, action, subject_name, changes) values
+         ('${newId('evt', Date.now())}', '${organizationId}', 'a', 'view.created', 'v', '{"search":[null,"${search}"]}')`,
+    );
+    const [event] = await allPages({ organizationId, action: 'view.created' }, 2);
+    expect(event?.keyNames).toEqual({ [own.keyId]: 'test' });
   });
 
   it('hides the names of operators from customers, and shows all others', async () => {

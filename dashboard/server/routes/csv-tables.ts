@@ -68,7 +68,7 @@ const CSV_LEDGER_COLUMNS_BY_FIELD: ColumnsByField<LedgerEntryView> = {
 };
 export const CSV_LEDGER_COLUMNS: Columns<LedgerEntryView> = Object.values(CSV_LEDGER_COLUMNS_BY_FIELD);
 
-const CSV_AUDIT_COLUMNS_BY_FIELD: ColumnsByField<AuditEventView, 'organizationId' | 'organizationName'> = {
+const CSV_AUDIT_COLUMNS_BY_FIELD: ColumnsByField<AuditEventView, 'organizationId' | 'organizationName' | 'keyNames'> = {
   atMs: ['time', ({ atMs }) => csvTime(atMs)],
   id: ['id', ({ id }) => id],
   actor: ['actor', ({ actor }) => actor],

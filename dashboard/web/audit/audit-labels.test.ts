@@ -107,6 +107,17 @@ describe('the changes of an event', () => {
     expect(shown(null, '?fromMs=1767225600000&toMs=1767312000000')[1]).toMatch(/2026/);
   });
 
+  it('show a key by its name, and its id in the hint', () => {
+    const id = 'key-01KD0000000000000000000000';
+    const changes = { search: [null, `?key=${id}&outcome=failed`] } as const;
+    expect(lines({ changes, keyNames: { [id]: 'Backend' } })[0]?.after).toEqual({
+      kind: 'text',
+      text: 'Key: Backend; Failed',
+      hint: `Key: ${id}; Failed`,
+    });
+    expect(lines({ changes })[0]?.after).toEqual({ kind: 'text', text: `Key: ${id}; Failed` });
+  });
+
   it('show of a new object only what it has', () => {
     const changes = {
       name: [null, 'Acme'],

@@ -80,9 +80,9 @@ function isWhole(value: unknown): value is string {
   return typeof value === 'string' && /^-?\d+$/.test(value);
 }
 
-/** A logged value, or a moment that is shown in the reader's time zone. */
+/** A logged value, or a moment that is shown in the reader's time zone. The hint has ids of names. */
 export type ChangedValue =
-  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'text'; readonly text: string; readonly hint?: string }
   | { readonly kind: 'instant'; readonly atMs: number }
   | { readonly kind: 'none'; readonly text: string };
 
@@ -95,14 +95,14 @@ const SAID_ALONE: ReadonlySet<string> = new Set(['note', 'reference', 'failuresW
 const ORDER = Object.keys(FIELDS);
 
 /** `before` is absent for a new object, or if `after` lists additions and removals. */
-export function changeLines({ action, changes }: AuditEventView) {
+export function changeLines({ action, changes, keyNames = {} }: AuditEventView) {
   const isNew = action.endsWith('.created');
   return Object.entries(changes)
     .filter(([field, change]) => !SAID.has(field) && !(isNew && (isNothing(change) || field === 'name')))
     .sort(([a], [b]) => place(a) - place(b))
     .map(([field, change]) => {
       const { label, none = 'none' } = FIELDS[field] ?? { label: field };
-      const [before, after] = shownChange(field, change, none);
+      const [before, after] = shownChange(field, change, none, (id) => keyNames[id] ?? id);
       const isSaidAlone = isNew || (SAID_ALONE.has(field) && before?.kind === 'none');
       return { field, label, after, ...(before === undefined || isSaidAlone ? {} : { before }) };
     });
@@ -114,13 +114,15 @@ function isNothing(change: Change): boolean {
   return Array.isArray(change) && (change[1] === null || change[1] === false);
 }
 
+type NameOf = (value: string) => string;
 type Shown = readonly [before: ChangedValue | undefined, after: ChangedValue];
 
 /** A change of a form that this version does not know is shown as it was logged. */
-function shownChange(field: string, change: Change, none: string): Shown {
-  if (Array.isArray(change)) return [changedValue(field, change[0], none), changedValue(field, change[1], none)];
+function shownChange(field: string, change: Change, none: string, nameOf: NameOf): Shown {
+  const shown = (value: unknown) => changedValue(field, value, none, nameOf);
+  if (Array.isArray(change)) return [shown(change[0]), shown(change[1])];
   if (isListChange(change)) return shownLists(change, none);
-  return [undefined, changedValue('', change, none)];
+  return [undefined, changedValue('', change, none, nameOf)];
 }
 
 function isListChange(change: unknown): change is ListChangeView {
@@ -158,7 +160,7 @@ function place(field: string): number {
   return index < 0 ? ORDER.length : index;
 }
 
-function changedValue(field: string, value: unknown, none: string): ChangedValue {
+function changedValue(field: string, value: unknown, none: string, nameOf: NameOf): ChangedValue {
   if (value === null || value === undefined) return { kind: 'none', text: none };
   if (typeof value === 'number' && field.endsWith('AtMs') && moment(value) !== undefined)
     return { kind: 'instant', atMs: value };
@@ -166,8 +168,9 @@ function changedValue(field: string, value: unknown, none: string): ChangedValue
   if (typeof value === 'boolean') return { kind: 'text', text: value ? 'yes' : 'no' };
   if (Array.isArray(value)) return { kind: 'text', text: value.map(textOf).join(', ') };
   if (field === 'search' && typeof value === 'string') {
-    const words = stateWords(exploreSearch(readQuery(value)));
-    return words === '' ? { kind: 'none', text: none } : { kind: 'text', text: words };
+    const state = exploreSearch(readQuery(value));
+    const [words, hint] = [stateWords(state, nameOf), stateWords(state)];
+    return words === '' ? { kind: 'none', text: none } : { kind: 'text', text: words, ...(words !== hint && { hint }) };
   }
   return { kind: 'text', text: field.endsWith('NanoUsd') && isWhole(value) ? formatMoneyInFull(value) : textOf(value) };
 }

@@ -33,7 +33,7 @@ export function filterWords(
 }
 
 /** All that a saved view shows in another way than usual. Empty: nothing. */
-export function stateWords(state: ExploreState): string {
+export function stateWords(state: ExploreState, nameOf?: (value: string) => string): string {
   const { range, fromMs, toMs, by, show, compare, sort, order, search } = state;
   const isCustom = fromMs !== undefined || toMs !== undefined;
   const column = MEASURES.find((one) => one === sort);
@@ -42,7 +42,7 @@ export function stateWords(state: ExploreState): string {
     by && (isMetadataGrouping(by) ? by.replace('metadata.', 'By metadata ') : GROUP_WORDS[by]),
     show && MEASURE_VIEWS[show].label,
     compare && 'Compared',
-    ...filterWords(state).map(([, words]) => words),
+    ...filterWords(state, nameOf).map(([, words]) => words),
     search && `Request ${search}`,
     sort && `Sorted by ${column ? MEASURE_VIEWS[column].label : sort}`,
     order && (order === 'asc' ? 'Ascending' : 'Descending'),

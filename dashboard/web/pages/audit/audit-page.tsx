@@ -161,5 +161,5 @@ function Value({ of: value }: { readonly of: ChangedValue }): ReactNode {
   if (value.kind === 'instant') return <Instant atMs={value.atMs} show="short" />;
   if (value.kind === 'none') return <span className="muted">{value.text}</span>;
   // Keeps its direction, or a change between two Hebrew names would read as the opposite one.
-  return <bdi>{value.text}</bdi>;
+  return <bdi data-hint={value.hint}>{value.text}</bdi>;
 }
