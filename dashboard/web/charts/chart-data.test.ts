@@ -28,6 +28,17 @@ describe('a step of a chart', () => {
     expect(formatStep({ startsMs: [NOON_MS, NOON_MS + 6 * HOUR_MS], step: 'hour' }, 0)).toBe('Nov 21, 21:00 – 03:00');
   });
 
+  it.each([
+    ['Europe/Berlin', Date.UTC(2026, 9, 24, 23), 'Oct 25', ['01:00', '02:00 GMT+2', '02:00 GMT+1', '03:00', '04:00']],
+    ['America/New_York', Date.UTC(2026, 10, 1, 4), 'Nov 1', ['00:00', '01:00 EDT', '01:00 EST', '02:00', '03:00']],
+  ])('of an hour that occurs twice in %s has the offset', async (zone, fromMs, day, texts) => {
+    const formatStep = await formatIn(zone);
+    const startsMs = [0, 1, 2, 3].map((hour) => fromMs + hour * HOUR_MS);
+    expect(startsMs.map((_, at) => formatStep({ startsMs, step: 'hour' }, at))).toEqual(
+      startsMs.map((_, at) => `${day}, ${texts[at]} – ${texts[at + 1]}`),
+    );
+  });
+
   it('of a day is a UTC day in any zone', async () => {
     const formatStep = await formatIn('America/Los_Angeles');
     expect(formatStep({ startsMs: [Date.UTC(2026, 10, 21)], step: 'day' }, 0)).toBe('Sat, Nov 21 UTC');

@@ -1,5 +1,5 @@
 import { DAY_MS, HOUR_MS } from '#core/clock.ts';
-import { localMinute, localMoment } from '../format/format.ts';
+import { formatMinute, localDay } from '../format/format.ts';
 
 export type ChartValue = number | undefined;
 
@@ -58,7 +58,7 @@ export function stepLengthMs(startsMs: readonly number[], step: 'hour' | 'day'):
 export function formatStep({ startsMs, step }: Pick<DrawnChart, 'startsMs' | 'step'>, at: number): string {
   const startMs = startsMs[at] ?? 0;
   if (step === 'day') return `${day.format(startMs)} UTC`;
-  return `${localMoment.format(startMs)} – ${localMinute.format(startMs + stepLengthMs(startsMs, step))}`;
+  return `${localDay.format(startMs)}, ${formatMinute(startMs)} – ${formatMinute(startMs + stepLengthMs(startsMs, step))}`;
 }
 
 export function valueText(value: ChartValue, format: (value: number) => string): string {

@@ -1,5 +1,5 @@
 import uPlot from 'uplot';
-import { localDay, localMinute } from '../format/format.ts';
+import { formatMinute, localDay } from '../format/format.ts';
 import styles from './chart.module.css';
 import type { DrawnChart } from './chart-data.ts';
 
@@ -127,7 +127,7 @@ const utcDayText = new Intl.DateTimeFormat('en-US', { month: 'short', day: 'nume
 function tickLabel(seconds: number, splits: readonly number[], step: 'hour' | 'day'): string {
   if (step === 'day') return utcDayText.format(seconds * 1000);
   const apart = (splits[1] ?? 0) - (splits[0] ?? 0);
-  const text = localMinute.format(seconds * 1000);
+  const text = formatMinute(seconds * 1000);
   return apart >= DAY_SECONDS || text === '00:00' ? localDay.format(seconds * 1000) : text;
 }
 

@@ -1,4 +1,5 @@
 import type { Setting, Settings } from '#contract/setting.ts';
+import { HOUR_MS } from '#core/clock.ts';
 import { formatUsd, NANO_PER_USD } from '#core/money.ts';
 
 /** Formats of times. They are in the reader's zone. Tooltips show UTC, which budgets use. */
@@ -11,8 +12,9 @@ const local = inWords({ ...DATE, ...SECOND });
 const localTime = inWords(SECOND);
 const localDate = inWords(DATE);
 export const localDay = inWords(DAY);
-export const localMinute = inWords(MINUTE);
+const localMinute = inWords(MINUTE);
 export const localMoment = inWords({ ...DAY, ...MINUTE });
+const localZone = inWords({ hour: 'numeric', timeZoneName: 'short' });
 export const utcDate = inWords({ ...DATE, timeZone: 'UTC' });
 const relative = new Intl.RelativeTimeFormat('en-US', { numeric: 'auto', style: 'long' });
 
@@ -23,6 +25,14 @@ const STEPS: readonly [Intl.RelativeTimeFormatUnit, number][] = [
   ['hour', 3_600_000],
   ['minute', 60_000],
 ];
+
+/** `11:43`, or `02:00 GMT+2` for a time that the end of summer time repeats. */
+export function formatMinute(atMs: number): string {
+  const text = localMinute.format(atMs);
+  const isTwice = [atMs - HOUR_MS, atMs + HOUR_MS].some((otherMs) => localMinute.format(otherMs) === text);
+  const zone = localZone.formatToParts(atMs).find(({ type }) => type === 'timeZoneName');
+  return isTwice && zone ? `${text} ${zone.value}` : text;
+}
 
 /** `Nov 21, 2026, 11:43:31` */
 export function formatInstant(atMs: number): string {

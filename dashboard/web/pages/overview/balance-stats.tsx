@@ -4,7 +4,7 @@ import { DAY_MS, utcDay } from '#core/clock.ts';
 import { serverMs } from '../../api/server-clock.ts';
 import { Stat, StatRow } from '../../components/panels.tsx';
 import { Money, ProgressBar } from '../../components/values.tsx';
-import { formatMoney, localMinute } from '../../format/format.ts';
+import { formatMinute, formatMoney } from '../../format/format.ts';
 import { spentFraction } from '../../keys/key-labels.ts';
 import { BalanceEnd } from '../../organizations/balance-banner.tsx';
 import { availableNanoUsd } from '../../organizations/balance-warning.ts';
@@ -41,14 +41,14 @@ export function BalanceStats({ organization }: { readonly organization: Organiza
 /** A budget's day ends at midnight UTC. That moment is shown in the reader's zone. */
 function Budget({ spentTodayNanoUsd, limits }: OrganizationView): ReactNode {
   const resetMs = (utcDay(serverMs()) + 1) * DAY_MS;
-  const hint = `The day ends at 00:00 UTC, which is ${localMinute.format(resetMs)} in your zone`;
+  const hint = `The day ends at 00:00 UTC, which is ${formatMinute(resetMs)} in your zone`;
   const { dailyBudgetNanoUsd: budget } = limits;
   if (budget === undefined) return <span data-hint={hint}>No daily budget</span>;
   return (
     <>
       of <Money nanoUsd={budget} /> ·{' '}
       <span data-hint={hint}>
-        resets {localMinute.format(resetMs)}
+        resets {formatMinute(resetMs)}
         <span className="visually-hidden"> in your zone, 00:00 UTC</span>
       </span>
       <div className={styles.bar}>
