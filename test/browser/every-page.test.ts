@@ -206,6 +206,35 @@ requirement(NO_CHROMIUM, () => {
     expect(await top()).toBe(before);
   });
 
+  test('an address breaks between its numbers, and a long name leaves room for who did something', async () => {
+    const { page } = await openPage(stack);
+    await signIn(page, 'operator@gateway.example', password);
+    const address = '2001:db8:85a3:1234:5678:8a2e:1370:7334';
+    await sql(
+      stack.databaseUrl,
+      `insert into key_activity (key_id, last_used_at, last_address) select id, now(), '${address}' from keys
+         on conflict (key_id) do update set last_address = '${address}'`,
+    );
+    await page.goto(`/o/${organizationId}/keys`);
+    await page.getByRole('cell').filter({ hasText: address }).first().waitFor();
+    const linesOfParts = await page.evaluate<number[]>(`(() => {
+      const cell = [...document.querySelectorAll('td')].find(({ textContent }) => textContent.includes('${address}'));
+      const texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
+      const range = document.createRange();
+      const counts = [];
+      while (texts.nextNode()) {
+        range.selectNodeContents(texts.currentNode);
+        counts.push(range.getClientRects().length);
+      }
+      return counts;
+    })()`);
+    expect(linesOfParts.filter((lines) => lines !== 1)).toEqual([]);
+    await page.goto('/operator/audit');
+    await page.getByRole('link', { name: LONG_NAME }).first().waitFor();
+    const who = await page.getByRole('columnheader', { name: 'Who' }).boundingBox();
+    expect(who?.width).toBeGreaterThan(150);
+  });
+
   test('the lists above contain every address of the page', () => {
     const routes = readFileSync(fileURLToPath(new URL('../../dashboard/web/routes.tsx', import.meta.url)), 'utf8');
     const inOrganization = [...routes.matchAll(/inOrganization\(\s*'([^']+)'/g)].map(

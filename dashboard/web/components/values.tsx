@@ -1,4 +1,4 @@
-import { type ReactNode, useEffect, useState } from 'react';
+import { Fragment, type ReactNode, useEffect, useState } from 'react';
 import { serverMs } from '../api/server-clock.ts';
 import {
   formatCompact,
@@ -70,6 +70,17 @@ export function Dash({ words, hint }: { readonly words: string; readonly hint?: 
       <span className="visually-hidden">{words}</span>
     </span>
   );
+}
+
+/** An IP address that breaks between its numbers, if it must. */
+export function Address({ of: address }: { readonly of: string }): ReactNode {
+  return address.split(/(?<=[.:])/).map((part, index) => (
+    // biome-ignore lint/suspicious/noArrayIndexKey: the parts of an address have no other name.
+    <Fragment key={index}>
+      <wbr />
+      {part}
+    </Fragment>
+  ));
 }
 
 interface DetailedProps {

@@ -12,7 +12,7 @@ import {
   isOfOrganization,
 } from '../../audit/audit-labels.ts';
 import { EmptyState } from '../../components/panels.tsx';
-import { Detailed, Instant } from '../../components/values.tsx';
+import { Address, Detailed, Instant } from '../../components/values.tsx';
 import { TimeChoice } from '../../explore/time-choice.tsx';
 import { OptionalSelect } from '../../forms/choices.tsx';
 import { SearchBox } from '../../forms/filter-bar.tsx';
@@ -109,6 +109,7 @@ const CHANGES: Column<AuditEventView> = {
 
 const ORGANIZATION: Column<AuditEventView> = {
   header: 'Organization',
+  width: '16%',
   hideBelow: 'wide',
   cell: ({ organizationId, organizationName }) =>
     organizationId === undefined ? null : (
@@ -124,8 +125,20 @@ const STRIPE = 'Stripe';
 const BY: readonly Column<AuditEventView>[] = [
   {
     header: 'Who',
+    width: '19%',
     cell: ({ actor, address }) => (
-      <Detailed detail={actor !== STRIPE && (address === undefined ? 'command line' : `from ${address}`)}>
+      <Detailed
+        detail={
+          actor !== STRIPE &&
+          (address === undefined ? (
+            'command line'
+          ) : (
+            <>
+              from <Address of={address} />
+            </>
+          ))
+        }
+      >
         {actor}
       </Detailed>
     ),

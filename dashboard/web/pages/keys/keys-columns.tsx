@@ -1,7 +1,16 @@
 import type { ReactNode } from 'react';
 import type { KeyView } from '#contract/keys.ts';
 import { serverMs } from '../../api/server-clock.ts';
-import { Badge, Detailed, Instant, LastTime, Money, ProgressBar, StatusPill } from '../../components/values.tsx';
+import {
+  Address,
+  Badge,
+  Detailed,
+  Instant,
+  LastTime,
+  Money,
+  ProgressBar,
+  StatusPill,
+} from '../../components/values.tsx';
 import { formatMoney, shortMoney } from '../../format/format.ts';
 import { Checkbox } from '../../forms/choices.tsx';
 import {
@@ -87,7 +96,7 @@ const COLUMNS: readonly Column<KeyView>[] = [
     header: 'Last used',
     width: '11%',
     cell: ({ lastUsedAtMs, lastAddress }) => (
-      <Detailed detail={lastAddress}>
+      <Detailed detail={lastAddress && <Address of={lastAddress} />}>
         <LastTime atMs={lastUsedAtMs} />
       </Detailed>
     ),
