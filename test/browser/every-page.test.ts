@@ -235,6 +235,27 @@ requirement(NO_CHROMIUM, () => {
     expect(who?.width).toBeGreaterThan(150);
   });
 
+  test('the name of a key that is written from the right is cut off at its end on a phone', async () => {
+    const { page } = await openPage(stack, { width: PHONE });
+    await signIn(page, 'operator@gateway.example', password);
+    const name = 'מפתח ראשון של מחלקת הפיתוח בחברה הגדולה ביותר בתל אביב לשימוש פנימי בלבד';
+    const { keyId } = await stack.operator.addKey(organizationId, { key: { name } });
+    await page.goto(`/o/${organizationId}/requests?key=${keyId}`);
+    await page.getByRole('button', { name: `Key: ${name}`, exact: true }).waitFor();
+    const isShown = await page.evaluate(`(() => {
+      const chip = [...document.querySelectorAll('button')].find(({ textContent }) => textContent === 'Key: ${name}');
+      const texts = document.createTreeWalker(chip, NodeFilter.SHOW_TEXT);
+      while (texts.nextNode() && !texts.currentNode.data.includes('${name}'));
+      const range = document.createRange();
+      const start = texts.currentNode.data.indexOf('${name}');
+      range.setStart(texts.currentNode, start);
+      range.setEnd(texts.currentNode, start + 1);
+      const [letter, button] = [range.getBoundingClientRect(), chip.getBoundingClientRect()];
+      return letter.width > 0 && letter.right <= button.right;
+    })()`);
+    expect(isShown).toBe(true);
+  });
+
   test('the lists above contain every address of the page', () => {
     const routes = readFileSync(fileURLToPath(new URL('../../dashboard/web/routes.tsx', import.meta.url)), 'utf8');
     const inOrganization = [...routes.matchAll(/inOrganization\(\s*'([^']+)'/g)].map(

@@ -94,7 +94,10 @@ function Chips({ search, onOpen, onRemove }: ChipsProps): ReactNode {
   return filterWords(search, nameOf).map(([name, words]) => (
     <span key={name} className={styles.chip}>
       <button type="button" onClick={onOpen} data-hint={words}>
-        {words}
+        {/* The end of the values is cut off, also of a name that is written from the right. */}
+        {words.split(/(?<=^[^:]+: )/).map((part) => (
+          <bdi key={part}>{part}</bdi>
+        ))}
       </button>
       <button type="button" aria-label={`Remove ${words}`} onClick={() => onRemove(name)}>
         <Icon name="close" />
