@@ -53,6 +53,7 @@ const ADDRESSES = [
 const SAYS: Readonly<Record<string, string | RegExp>> = {
   '/o/$organization/requests': '4,990 refused requests are not listed.',
   '/o/$poor/credits': 'Largest output limit',
+  '/o/$organization/playground': /Balance of/,
   '/operator/mapping': /^Shut down Oct 23, 2026$/,
   '/o/$organization/model?model=large': 'Service tier flex, prompts above 200,000 tokens',
 };
@@ -65,7 +66,6 @@ const PRICE_TABLE = {
 
 /** A word that is wider than a phone. */
 const LONG_NAME = 'Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbaugesellschaft';
-
 const PHONE = 390;
 /** Width at which nothing may overflow either. */
 const SMALL_PHONE = 360;
@@ -103,7 +103,6 @@ requirement(NO_CHROMIUM, () => {
   });
 
   afterAll(() => stack?.close());
-
   showLogsOnFailure(() => stack);
 
   test.each(WIDTHS)(
@@ -112,6 +111,8 @@ requirement(NO_CHROMIUM, () => {
     async (width) => {
       const { page, complaints } = await openPage(stack, { width });
       await watchShifts(page);
+      // The long name of the organization arrives last.
+      await page.route(/\/api\/organizations\/[^/]+$/, (route) => setTimeout(() => route.continue(), 200));
       const found: string[] = [];
       const look = async (address: string) => {
         const path = address.replace('$organization', organizationId).replace('$poor', poorId);

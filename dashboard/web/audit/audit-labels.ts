@@ -80,7 +80,7 @@ function isWhole(value: unknown): value is string {
   return typeof value === 'string' && /^-?\d+$/.test(value);
 }
 
-/** A logged value, or a moment that is shown in the reader's time zone. The hint has ids of names. */
+/** A logged value, or a moment, shown in the reader's time zone. `hint`: ids of the names. */
 export type ChangedValue =
   | { readonly kind: 'text'; readonly text: string; readonly hint?: string }
   | { readonly kind: 'instant'; readonly atMs: number }

@@ -28,7 +28,8 @@ const REFRESH_MS = 15_000;
 
 export function PlaygroundPage(): ReactNode {
   const { playground } = useSession();
-  const payer = useAsk('GET /api/organizations/:organization', {}, { refreshMs: REFRESH_MS }).data;
+  const organization = useAsk('GET /api/organizations/:organization', {}, { refreshMs: REFRESH_MS });
+  const payer = organization.data;
   const models = useAsk('GET /api/organizations/:organization/models');
   if (playground === undefined) return <NoPlayground />;
   return (
@@ -39,7 +40,6 @@ export function PlaygroundPage(): ReactNode {
           <>
             Requests are billed, with a temporary key that spends at most {formatMoney(playground.budgetNanoUsd)}. Your
             messages are not stored.
-            {/* On its own line, because it is known later and must not move text. */}
             <br />
             Balance
             {payer && (
@@ -53,8 +53,13 @@ export function PlaygroundPage(): ReactNode {
         }
       />
       <SuspendedBanner />
-      <Loaded query={models} skeleton={<Skeleton height="420px" />}>
-        {(data) => <Playing models={filterModels(data.models, {}, undefined).filter(chats)} />}
+      {/* Its name may take several lines, which must not move the form. */}
+      <Loaded query={organization} skeleton={<Skeleton height="420px" />}>
+        {() => (
+          <Loaded query={models} skeleton={<Skeleton height="420px" />}>
+            {(data) => <Playing models={filterModels(data.models, {}, undefined).filter(chats)} />}
+          </Loaded>
+        )}
       </Loaded>
     </>
   );
