@@ -102,7 +102,7 @@ function told(
     countOf(generations, 'generation'),
     countOf(deadLetters, 'dead letter'),
     countOf(waitingCharges, 'waiting charge'),
-    // Few show that an export has broken.
+    // A number that is too small shows that the export is incomplete.
     ...(before?.kind === 'exported' ? [countOf(before.checkpoints.length, 'exported checkpoint')] : []),
   ].join(', ');
   const ok = isVerified(report) && (folder === 'missing' || nothingWaits(counts));

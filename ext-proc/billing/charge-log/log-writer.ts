@@ -87,7 +87,7 @@ export class LogWriter {
     this.#cut();
     if (this.#uncut.size > 0) throw new Error('a charge that was not taken cannot be cut off');
     await this.addDurably(committedEntry([], undefined));
-    // A retry is due if the disk failed again meanwhile: this line says nothing of that failure.
+    // A retry is due if the disk failed again meanwhile. The written line does not disprove that.
     this.#isFailing = this.#retry !== undefined;
   }
 

@@ -53,7 +53,7 @@ export function PlaygroundPage(): ReactNode {
         }
       />
       <SuspendedBanner />
-      {/* Its name may take several lines, which must not move the form. */}
+      {/* The name of the organization may take several lines, which must not move the form. */}
       <Loaded query={organization} skeleton={<Skeleton height="420px" />}>
         {() => (
           <Loaded query={models} skeleton={<Skeleton height="420px" />}>
